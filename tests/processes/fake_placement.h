@@ -8,6 +8,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -52,6 +53,8 @@ class FakePlacement final : public placement::v1::ReportService::Service {
       [](const placement::v1::RecordWrite&) { return std::nullopt; };
   std::vector<std::string> unknown_traits;  // named in every Ack
   std::string words;                        // the message of every Reject
+  bool welcomes = true;                     // false: does not answer a Hello
+  bool reads = true;                        // false: reads nothing after the Hello
   grpc::Status end;                         // the status with which EndSession() ends a session
 
   // A refusal as placement sends it.
@@ -92,6 +95,11 @@ class FakePlacement final : public placement::v1::ReportService::Service {
     return requests_;
   }
   std::vector<Report> reports() { return Reports(requests()); }
+  // The addresses of the connections on which sessions came.
+  std::set<std::string> peers() {
+    MutexLock lock(&mutex_);
+    return peers_;
+  }
 
   // Sends a message in the open session.
   void Say(const Response& response) {
@@ -105,25 +113,30 @@ class FakePlacement final : public placement::v1::ReportService::Service {
 
  private:
   using Stream = grpc::ServerReaderWriter<Response, Request>;
+  static constexpr std::chrono::milliseconds kLook{5};  // between two looks at a session's end
 
   grpc::Status Session(grpc::ServerContext* context, Stream* stream) override {
     {
       MutexLock lock(&mutex_);
       context_ = context;
       stream_ = stream;
+      peers_.insert(context->peer());
     }
     Request request;
     while (stream->Read(&request)) {
       MutexLock lock(&mutex_);
       requests_.push_back(request);
       if (!end.ok()) break;
-      if (request.has_hello()) Welcome(request.hello(), stream);
+      if (request.has_hello() && welcomes) Welcome(request.hello(), stream);
       if (request.has_report()) Answer(request.report(), stream);
       if (request.has_record_write()) {
         const std::optional<Response> answer = write(request.record_write());
         if (answer) stream->Write(*answer);
       }
       changed_.NotifyAll();
+      while (!reads && !context->IsCancelled()) {
+        changed_.WaitUntil(&mutex_, std::chrono::steady_clock::now() + kLook);
+      }
     }
     MutexLock lock(&mutex_);
     context_ = nullptr;
@@ -188,6 +201,7 @@ class FakePlacement final : public placement::v1::ReportService::Service {
   Mutex mutex_;
   CondVar changed_;
   std::vector<Request> requests_ ABSL_GUARDED_BY(mutex_);
+  std::set<std::string> peers_ ABSL_GUARDED_BY(mutex_);
   grpc::ServerContext* context_ ABSL_GUARDED_BY(mutex_) = nullptr;
   Stream* stream_ ABSL_GUARDED_BY(mutex_) = nullptr;
 };

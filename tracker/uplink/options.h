@@ -7,6 +7,7 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -15,10 +16,15 @@
 #include "absl/time/time.h"
 #include "tracker/uplink/backoff.h"
 
+namespace grpc {
+class Channel;
+}  // namespace grpc
+
 namespace berth::tracker {
 
 struct UplinkOptions {
-  std::string target;  // placement's address in the form that gRPC expects
+  std::string target;                      // placement's address in the form that gRPC expects
+  std::shared_ptr<grpc::Channel> channel;  // null: the uplink opens one of its own to `target`
   std::string host;
   std::string binary = "berth-tracker";
   std::string incarnation;
@@ -34,8 +40,8 @@ struct UplinkOptions {
   uint64_t seed = 0;
 };
 
-// Uplink calls these functions on its own thread. They may call only one method of the Uplink:
-// Notify().
+// Uplink calls these functions on threads of gRPC, one at a time, and without a lock. They must not
+// wait, because other streams may need the thread.
 struct UplinkCallbacks {
   // Logs the line `text`, with the error in `status` if `status` is not OK.
   std::function<void(const absl::Status& status, absl::string_view text)> log;

@@ -3,7 +3,6 @@
 #include <google/protobuf/util/time_util.h>
 
 #include <algorithm>
-#include <thread>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -16,55 +15,144 @@ namespace {
 namespace v1 = placement::v1;
 using google::protobuf::util::TimeUtil;
 
-// At most this many received messages wait to be processed. If more come, gRPC's flow control slows
-// placement down.
-constexpr size_t kHeardMax = 1024;
 // At most this many writes of records are sent and not answered. With many more, tracker and
 // placement could both wait until the other one reads.
 constexpr int kWritesUnansweredMax = 16;
+// How long Work() sleeps if only a report of gRPC or of another thread can give it work.
+constexpr std::chrono::hours kLong{1};
 
 bool NotReady(const Node& node) {
   return node.view().last.result == PassOutcome::Result::kNotReady;
 }
 
+void AddDigest(const std::string& uuid, const Node& node, v1::Hello* hello) {
+  v1::NodeDigest* const digest = hello->add_nodes();
+  digest->set_node_uuid(uuid);
+  digest->set_node_name(node.name());
+  digest->set_digest(node.acknowledged_digest());
+  const std::optional<LedgerRevision> told = node.told_up_to();
+  if (!told) return;
+  digest->mutable_pushed_revision()->set_epoch(told->epoch);
+  digest->mutable_pushed_revision()->set_number(told->number);
+  digest->mutable_pushed_revision()->set_batch(told->batch);
+}
+
 }  // namespace
 
 UplinkSession::UplinkSession(const UplinkOptions& options, const std::vector<Node*>& nodes,
-                             const UplinkCallbacks& callbacks,
-                             const std::shared_ptr<grpc::Channel>& channel, bool first)
+                             const UplinkCallbacks& callbacks, UplinkCounts* counts,
+                             std::function<void(const UplinkEnd&)> ended)
     : options_(options),
       nodes_(nodes),
       callbacks_(callbacks),
-      first_(first),
-      stub_(v1::ReportService::NewStub(channel)),
-      next_beat_(Clock::now() + options.heartbeat),
+      counts_(counts),
+      first_(counts->sessions == 0),
+      begun_(Clock::now()),
+      on_end_(std::move(ended)),
+      stub_(v1::ReportService::NewStub(options.channel)),
+      patience_(begun_ + options.connect_patience),
+      next_beat_(begun_ + options.heartbeat),
       heartbeat_(options.heartbeat) {}
 
-void UplinkSession::Notify() {
+void UplinkSession::Start() {
+  stub_->async()->Session(&context_, this);
+  AddHold();
+  StartRead(&response_);
+  StartCall();
   MutexLock lock(&mutex_);
-  notified_ = true;
-  changed_.NotifyAll();
+  alarm_.Set(Clock::duration::zero(), [this] { Work(); });
 }
 
 void UplinkSession::Stop() {
   MutexLock lock(&mutex_);
   stopping_ = true;
   context_.TryCancel();
-  changed_.NotifyAll();
 }
 
-void UplinkSession::AuditDone(const std::string& order_id) {
+void UplinkSession::Notify() {
   MutexLock lock(&mutex_);
-  audits_done_.push_back(order_id);
-  notified_ = true;
-  changed_.NotifyAll();
+  WakeLocked();
 }
 
 void UplinkSession::Greet() {
   MutexLock lock(&mutex_);
   greet_again_ = true;
-  notified_ = true;
-  changed_.NotifyAll();
+  WakeLocked();
+}
+
+void UplinkSession::AuditDone(const std::string& order_id) {
+  MutexLock lock(&mutex_);
+  audits_done_.push_back(order_id);
+  WakeLocked();
+}
+
+void UplinkSession::OnReadDone(bool ok) {
+  MutexLock lock(&mutex_);
+  (ok ? heard_ : ended_) = true;
+  WakeLocked();
+}
+
+// After a write that failed nothing more can be sent, so writing_ stays true. gRPC soon reports
+// the end of the stream to OnReadDone().
+void UplinkSession::OnWriteDone(bool ok) {
+  MutexLock lock(&mutex_);
+  writing_ = !ok;
+  WakeLocked();
+}
+
+void UplinkSession::OnDone(const grpc::Status& status) {
+  // The function destroys this session, so the session must not own the function any more.
+  const auto on_end = std::move(on_end_);
+  on_end(Conclude(status));
+}
+
+void UplinkSession::WakeLocked() {
+  if (!std::exchange(woken_, true)) alarm_.Hurry();
+}
+
+void UplinkSession::Work() {
+  bool hears = false;
+  bool stops = false;
+  bool silent = false;
+  bool ended = false;
+  {
+    MutexLock lock(&mutex_);
+    woken_ = false;
+    hears = std::exchange(heard_, false);
+    stops = stopping_;
+    silent = stops || writing_;
+    ended = ended_;
+    if (std::exchange(greet_again_, false)) greeted_.clear();
+  }
+  if (ended) {
+    RemoveHold();  // gRPC may destroy this session from now on
+    return;
+  }
+  if (hears && !stops) {
+    Hear(response_);
+    callbacks_.records_changed();
+  }
+  if (!welcomed() && Clock::now() >= patience_) {
+    context_.TryCancel();
+    patience_ = Clock::now() + kLong;
+  }
+  const bool says = !silent && MakeRequest();
+  MutexLock lock(&mutex_);
+  if (hears) StartRead(&response_);
+  if (says) {
+    writing_ = true;
+    StartWrite(&request_);
+  }
+  const Clock::time_point due = woken_ ? Clock::now() : NextDue(silent || says);
+  alarm_.Set(due - Clock::now(), [this] { Work(); });
+}
+
+UplinkSession::Clock::time_point UplinkSession::NextDue(bool silent) const {
+  if (!welcomed()) return patience_;
+  if (silent) return Clock::now() + kLong;  // something that is due has to wait, too
+  Clock::time_point due = next_beat_;
+  for (const auto& [node, when] : not_before_) due = std::min(due, when);
+  return due;
 }
 
 Node* UplinkSession::Find(const std::string& node_uuid) const {
@@ -75,39 +163,10 @@ Node* UplinkSession::Find(const std::string& node_uuid) const {
   return nullptr;
 }
 
-UplinkEnd UplinkSession::Run() {
-  stream_ = stub_->Session(&context_);
-  std::thread listener([this] { Listen(); });
-  const Clock::time_point patience = Clock::now() + options_.connect_patience;
-  bool speaking = SayHello();
-  while (speaking) {
-    Wait();
-    std::deque<Response> heard;
-    {
-      MutexLock lock(&mutex_);
-      heard.swap(heard_);
-      changed_.NotifyAll();
-      if ((ended_ && heard.empty()) || stopping_) break;
-      notified_ = false;
-      if (std::exchange(greet_again_, false)) greeted_.clear();
-    }
-    for (const Response& response : heard) Hear(response);
-    if (!heard.empty()) callbacks_.records_changed();
-    if (!welcomed()) {
-      speaking = Clock::now() < patience;
-      continue;
-    }
-    speaking = SayHello() && SayReadiness() && SayRecordWrites() && SayReports() && SayAudits() &&
-               SayBeat();
-  }
-  EndListening();
-  listener.join();
-  return Conclude(stream_->Finish());
-}
-
 UplinkEnd UplinkSession::Conclude(const grpc::Status& status) const {
   UplinkEnd end;
   end.welcomed = welcomed();
+  end.lasted = Clock::now() - begun_ >= options_.heartbeat;
   std::string text = status.error_message();
   if (status.error_code() == grpc::StatusCode::CANCELLED) text = "placement did not answer";
   end.status = absl::Status(static_cast<absl::StatusCode>(status.error_code()), text);
@@ -119,63 +178,27 @@ UplinkEnd UplinkSession::Conclude(const grpc::Status& status) const {
   return end;
 }
 
-// Cancels the stream, unless it has ended already: cancelling would then replace its status.
-void UplinkSession::EndListening() {
-  MutexLock lock(&mutex_);
-  if (!ended_) context_.TryCancel();
-  stopping_ = true;
-  changed_.NotifyAll();
+bool UplinkSession::MakeRequest() {
+  request_.Clear();
+  // Until the Welcome, only the first Hello is sent.
+  if (!welcomed()) return greeted_.empty() && MakeHello();
+  // Heartbeats come before the messages that may follow each other without a pause. Claims come
+  // before reports, because callers wait for them. Audits are done when their reports are sent.
+  return MakeHello() || MakeBeat() || MakeReadiness() || MakeRecordWrite() || MakeReport() ||
+         MakeAuditDone();
 }
 
-void UplinkSession::Listen() {
-  Response response;
-  while (stream_->Read(&response)) {
-    MutexLock lock(&mutex_);
-    while (heard_.size() >= kHeardMax && !stopping_) {
-      changed_.WaitUntil(&mutex_, Clock::now() + std::chrono::seconds(1));
-    }
-    heard_.push_back(std::move(response));
-    changed_.NotifyAll();
-  }
-  MutexLock lock(&mutex_);
-  ended_ = true;
-  changed_.NotifyAll();
-}
-
-void UplinkSession::Wait() {
-  Clock::time_point until = next_beat_;
-  if (!welcomed()) until = Clock::now() + std::chrono::milliseconds(100);
-  for (const auto& [node, when] : not_before_) until = std::min(until, when);
-  MutexLock lock(&mutex_);
-  while (heard_.empty() && !notified_ && !ended_ && !stopping_ && Clock::now() < until) {
-    changed_.WaitUntil(&mutex_, until);
-  }
-}
-
-bool UplinkSession::Say(const Request& request) { return stream_->Write(request); }
-
-// Sends the first Hello. Sends another Hello when a further node has found its identity.
-bool UplinkSession::SayHello() {
+// Makes the first Hello. Makes another Hello when a further node has found its identity.
+bool UplinkSession::MakeHello() {
   std::set<std::string> known;
-  Request request;
-  v1::Hello* const hello = request.mutable_hello();
   for (const Node* const node : nodes_) {
     const std::optional<NodeIdentity> identity = node->identity();
-    if (!identity) continue;
-    known.insert(identity->uuid);
-    v1::NodeDigest* const digest = hello->add_nodes();
-    digest->set_node_uuid(identity->uuid);
-    digest->set_node_name(node->name());
-    digest->set_digest(node->acknowledged_digest());
-    const std::optional<LedgerRevision> told = node->told_up_to();
-    if (!told) continue;
-    digest->mutable_pushed_revision()->set_epoch(told->epoch);
-    digest->mutable_pushed_revision()->set_number(told->number);
-    digest->mutable_pushed_revision()->set_batch(told->batch);
+    if (identity) known.insert(identity->uuid);
   }
-  const bool greeted = stream_ != nullptr && !greeted_.empty() && known == greeted_;
-  if (known.empty() || greeted) return true;
-  greeted_ = known;
+  if (known.empty() || known == greeted_) return false;
+  v1::Hello* const hello = request_.mutable_hello();
+  for (const std::string& uuid : known) AddDigest(uuid, *Find(uuid), hello);
+  greeted_ = std::move(known);
   hello->set_host(options_.host);
   hello->set_binary(options_.binary);
   hello->set_incarnation(options_.incarnation);
@@ -185,82 +208,70 @@ bool UplinkSession::SayHello() {
   hello->set_address(options_.address);
   for (const std::string& uuid : options_.retired_node_uuids) hello->add_retired_node_uuids(uuid);
   *hello->mutable_started_at() = WireTime(options_.started_at);
-  return Say(request);
-}
-
-// Claims come before reports, because callers wait for them.
-bool UplinkSession::SayRecordWrites() {
-  for (Node* const node : nodes_) {
-    while (writes_unanswered_ < kWritesUnansweredMax) {
-      const std::optional<RecordWrites::Outgoing> write = node->NextWrite(Clock::now());
-      if (!write) break;
-      ++writes_unanswered_;
-      Request request;
-      *request.mutable_record_write() = WireWrite(*write, node->identity()->uuid);
-      if (!Say(request)) return false;
-    }
-  }
   return true;
 }
 
-bool UplinkSession::SayReports() {
+bool UplinkSession::MakeRecordWrite() {
+  if (writes_unanswered_ >= kWritesUnansweredMax) return false;
+  for (Node* const node : nodes_) {
+    const std::optional<RecordWrites::Outgoing> write = node->NextWrite(Clock::now());
+    if (!write) continue;
+    ++writes_unanswered_;
+    *request_.mutable_record_write() = WireWrite(*write, node->identity()->uuid);
+    return true;
+  }
+  return false;
+}
+
+bool UplinkSession::MakeReport() {
   const Clock::time_point now = Clock::now();
+  std::erase_if(not_before_, [now](const auto& waits) { return waits.second <= now; });
   for (Node* const node : nodes_) {
     const std::optional<NodeIdentity> identity = node->identity();
     if (!identity || greeted_.count(identity->uuid) == 0) continue;
-    const auto waits = not_before_.find(identity->uuid);
-    if (waits != not_before_.end()) {
-      if (now < waits->second) continue;
-      not_before_.erase(waits);
-    }
+    if (not_before_.count(identity->uuid) != 0) continue;
     std::optional<Records> records;
     const std::optional<Outbox::Outgoing> report = node->NextReport(&records);
     if (!report) continue;
-    Request request;
-    *request.mutable_report() = WireReport(*report, records, node->view().last);
-    if (!Say(request)) return false;
+    *request_.mutable_report() = WireReport(*report, records, node->view().last);
+    return true;
   }
-  return true;
+  return false;
 }
 
-// Sends the readiness if it changed: ready means that at least one hypervisor answers (T-104).
-bool UplinkSession::SayReadiness() {
+// Tells the readiness if it changed: ready means that at least one hypervisor answers (T-104).
+bool UplinkSession::MakeReadiness() {
   const bool ready =
       !std::all_of(nodes_.begin(), nodes_.end(), [](const Node* node) { return NotReady(*node); });
-  if (told_ready_ == ready) return true;
+  if (told_ready_ == ready) return false;
   told_ready_ = ready;
-  Request request;
-  request.mutable_readiness()->set_ready(ready);
-  if (!ready) request.mutable_readiness()->set_reason("the hypervisor does not answer");
-  return Say(request);
+  request_.mutable_readiness()->set_ready(ready);
+  if (!ready) request_.mutable_readiness()->set_reason("the hypervisor does not answer");
+  return true;
 }
 
-bool UplinkSession::SayAudits() {
-  std::vector<std::string> done;
+bool UplinkSession::MakeAuditDone() {
   {
     MutexLock lock(&mutex_);
-    done.swap(audits_done_);
+    if (audits_done_.empty()) return false;
+    request_.mutable_audit_done()->set_order_id(audits_done_.front());
+    audits_done_.pop_front();
   }
-  for (const std::string& order_id : done) {
-    Request request;
-    request.mutable_audit_done()->set_order_id(order_id);
-    for (const Node* const node : nodes_) {
-      const Node::View view = node->view();
-      if (view.uuid.empty()) continue;
-      (*request.mutable_audit_done()->mutable_audits())[view.uuid] = WireSummary(view.last);
-    }
-    if (!Say(request)) return false;
+  for (const Node* const node : nodes_) {
+    const Node::View view = node->view();
+    if (view.uuid.empty()) continue;
+    (*request_.mutable_audit_done()->mutable_audits())[view.uuid] = WireSummary(view.last);
   }
   return true;
 }
 
-bool UplinkSession::SayBeat() {
+bool UplinkSession::MakeBeat() {
   const Clock::time_point now = Clock::now();
-  if (now < next_beat_) return true;
+  if (now < next_beat_) return false;
   next_beat_ = now + heartbeat_;
-  Request request;
-  v1::Heartbeat* const beat = request.mutable_heartbeat();
-  beat->set_count(++heartbeats_);
+  v1::Heartbeat* const beat = request_.mutable_heartbeat();
+  beat->set_count(++beats_);
+  ++counts_->heartbeats;
   for (const Node* const node : nodes_) {
     const Node::View view = node->view();
     const bool overdue = node->AuditOverdue(now);
@@ -275,20 +286,17 @@ bool UplinkSession::SayBeat() {
           std::chrono::duration_cast<std::chrono::nanoseconds>(lag).count());
     }
   }
-  return Say(request) && AskForStandby();
+  AskForStandby();
+  return true;
 }
 
-bool UplinkSession::AskForStandby() {
-  bool waiting = false;
+void UplinkSession::AskForStandby() {
   for (const Node* const node : nodes_) {
     const Node::View view = node->view();
     if (view.standing != Standing::kStandby) continue;
-    waiting = true;
     welcomed_nodes_.erase(view.uuid);
+    greeted_.clear();
   }
-  if (!waiting) return true;
-  greeted_.clear();
-  return SayHello();
 }
 
 }  // namespace berth::tracker

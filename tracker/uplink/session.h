@@ -1,7 +1,15 @@
 // UplinkSession: one session with placement, from Hello to the end of the stream.
 //
-// Only Uplink uses it. Run() sends; a second thread receives messages and queues them for Run().
-// The other public methods are thread-safe.
+// Only Uplink uses it. Owns no thread. What gRPC and other threads report is only noted; then an
+// alarm makes Work() run on a thread of gRPC. Work() hears and says everything, and sets the next
+// alarm last. The public methods are thread-safe and never wait for Work().
+//
+// Invariants:
+//   1. From Start() until Work() has noticed the end of the stream, either the alarm is set or
+//      Work() runs. Work() therefore never runs twice at a time.
+//   2. gRPC calls OnDone() after the last Work(), because a hold keeps the call until then.
+//   3. At most one message is being sent and at most one has been received. The next message is read
+//      after the last one has been processed, so gRPC's flow control slows placement down.
 #ifndef BERTH_TRACKER_UPLINK_SESSION_H_
 #define BERTH_TRACKER_UPLINK_SESSION_H_
 
@@ -9,6 +17,7 @@
 
 #include <atomic>
 #include <deque>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -20,6 +29,7 @@
 #include "berth/placement/v1/report.pb.h"
 #include "tracker/ground/mutex.h"
 #include "tracker/node/node.h"
+#include "tracker/uplink/alarm.h"
 #include "tracker/uplink/options.h"
 
 namespace berth::tracker {
@@ -33,45 +43,58 @@ struct UplinkEnd {
   bool deleted = false;   // placement has no record of the service any more
 };
 
-class UplinkSession {
- public:
-  // `first`: whether placement has welcomed no earlier session of this process.
-  UplinkSession(const UplinkOptions& options, const std::vector<Node*>& nodes,
-                const UplinkCallbacks& callbacks, const std::shared_ptr<grpc::Channel>& channel,
-                bool first);
+// What the sessions of an uplink count together.
+struct UplinkCounts {
+  std::atomic<int64_t> sessions = 0;  // that placement welcomed
+  std::atomic<int64_t> heartbeats = 0;
+  std::atomic<int64_t> conflicts = 0;
+};
 
-  UplinkEnd Run();
-  void Notify();
+class UplinkSession final : public grpc::ClientBidiReactor<placement::v1::SessionRequest,
+                                                           placement::v1::SessionResponse> {
+ public:
+  // What the parameters refer to outlives the session. `options` have a channel. Calls `ended` when the session has ended,
+  // on a thread of gRPC, as the last act of the session: `ended` has to destroy the session.
+  UplinkSession(const UplinkOptions& options, const std::vector<Node*>& nodes,
+                const UplinkCallbacks& callbacks, UplinkCounts* counts,
+                std::function<void(const UplinkEnd&)> ended);
+
+  // Must be called once. `ended` is called in any case afterwards.
+  void Start();
+  // Ends the session soon. Hears and says nothing from now on.
   void Stop();
-  void AuditDone(const std::string& order_id);
-  // Makes Run() send another Hello.
+  void Notify();
   void Greet();
+  void AuditDone(const std::string& order_id);
   bool welcomed() const { return welcomed_.load(); }
-  int64_t heartbeats() const { return heartbeats_.load(); }
-  int64_t conflicts() const { return conflicts_.load(); }
 
  private:
-  using Request = placement::v1::SessionRequest;
   using Response = placement::v1::SessionResponse;
   using Clock = std::chrono::steady_clock;
 
-  void Listen();
-  void EndListening();
-  // Waits until one of these: a message was received, Notify() was called, a heartbeat or a delayed
-  // report is due, or the session ends.
-  void Wait();
-  // Each method named Say... sends one kind of message, if that message is due. They return false
-  // if the stream is broken.
-  bool Say(const Request& request);
-  bool SayHello();
-  bool SayRecordWrites();
-  bool SayReports();
-  bool SayBeat();
-  // Sends another Hello if a node is in standby, because the other tracker of this node may have
-  // gone meanwhile (T-14).
-  bool AskForStandby();
-  bool SayReadiness();
-  bool SayAudits();
+  // The reactions of gRPC.
+  void OnReadDone(bool ok) override;
+  void OnWriteDone(bool ok) override;
+  void OnDone(const grpc::Status& status) override;
+
+  // Makes Work() run soon.
+  void WakeLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Processes a received message, and sends the next message that is due.
+  void Work();
+  // When Work() has something to do that nobody will report. `silent`: nothing can be sent.
+  Clock::time_point NextDue(bool silent) const;
+  // Makes the next message that is due. Returns false if none is due. The same holds for each
+  // method named Make..., which makes one kind of message.
+  bool MakeRequest();
+  bool MakeHello();
+  bool MakeReadiness();
+  bool MakeRecordWrite();
+  bool MakeReport();
+  bool MakeAuditDone();
+  bool MakeBeat();
+  // Makes the next message another Hello if a node is in standby, because the other tracker of this
+  // node may have gone meanwhile (T-14).
+  void AskForStandby();
   // Each method named Hear... processes one kind of received message.
   void Hear(const Response& response);
   void HearWelcome(const placement::v1::Welcome& welcome);
@@ -88,12 +111,17 @@ class UplinkSession {
   const UplinkOptions& options_;
   const std::vector<Node*>& nodes_;
   const UplinkCallbacks& callbacks_;
-  const bool first_;
+  UplinkCounts* const counts_;
+  const bool first_;  // placement has welcomed no earlier session of this process
+  const Clock::time_point begun_;
+  std::function<void(const UplinkEnd&)> on_end_;
   grpc::ClientContext context_;
   const std::unique_ptr<placement::v1::ReportService::Stub> stub_;
-  std::unique_ptr<grpc::ClientReaderWriter<Request, Response>> stream_;
 
-  // Only the thread of Run() uses these members.
+  // Only Work() uses these members. gRPC has the messages while they are sent or received.
+  placement::v1::SessionRequest request_;
+  Response response_;
+  Clock::time_point patience_;            // when a session without a Welcome is ended
   std::set<std::string> greeted_;         // the nodes that the last Hello named
   std::set<std::string> welcomed_nodes_;  // the nodes about which a Welcome was processed
   std::map<std::string, Clock::time_point> not_before_;  // when a node may send its next report
@@ -101,20 +129,20 @@ class UplinkSession {
   bool service_disabled_ = false;
   int writes_unanswered_ = 0;  // of records
   Clock::time_point next_beat_;
+  int64_t beats_ = 0;  // of this session
   std::chrono::milliseconds heartbeat_;
   std::optional<bool> told_ready_;
 
   std::atomic<bool> welcomed_ = false;
-  std::atomic<int64_t> heartbeats_ = 0;
-  std::atomic<int64_t> conflicts_ = 0;
 
   Mutex mutex_;
-  CondVar changed_;
-  std::deque<Response> heard_ ABSL_GUARDED_BY(mutex_);
-  std::vector<std::string> audits_done_ ABSL_GUARDED_BY(mutex_);
+  Alarm alarm_ ABSL_GUARDED_BY(mutex_);
+  std::deque<std::string> audits_done_ ABSL_GUARDED_BY(mutex_);
   bool greet_again_ ABSL_GUARDED_BY(mutex_) = false;
-  bool notified_ ABSL_GUARDED_BY(mutex_) = true;
-  bool ended_ ABSL_GUARDED_BY(mutex_) = false;  // the receiver met the end of the stream
+  bool woken_ ABSL_GUARDED_BY(mutex_) = false;    // since the last Work() began
+  bool heard_ ABSL_GUARDED_BY(mutex_) = false;    // response_ has a message to be processed
+  bool writing_ ABSL_GUARDED_BY(mutex_) = false;  // request_ is being sent, or could not be sent
+  bool ended_ ABSL_GUARDED_BY(mutex_) = false;    // the last message has been received
   bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
 };
 

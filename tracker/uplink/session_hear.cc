@@ -76,7 +76,7 @@ void UplinkSession::HearWelcome(const v1::Welcome& welcome) {
     };
     node->ChangeRecords(disable, Clock::now());
   }
-  welcomed_ = true;
+  if (!welcomed_.exchange(true)) ++counts_->sessions;
 }
 
 void UplinkSession::WelcomeNode(const v1::NodeWelcome& told, std::vector<NodeRecord> records) {
@@ -115,7 +115,7 @@ void UplinkSession::HearReject(const v1::Reject& reject) {
   const bool gap = ReadReason(reject.status()) == "REPORT_GAP";
   const bool conflict = code == absl::StatusCode::kAborted;
   const bool later = code == absl::StatusCode::kUnavailable;
-  if (conflict) ++conflicts_;
+  if (conflict) ++counts_->conflicts;
   if (later) not_before_[reject.node_uuid()] = Clock::now() + kSendAgain;
   std::optional<std::vector<KnownProvider>> tree;
   if (conflict) tree = ReadProviders(reject.providers());

@@ -1,13 +1,14 @@
 // Uplink: the stream to placement. It sends Hello, reports and heartbeats, and receives answers,
 // pushes and orders. When the stream breaks, the Uplink connects again.
 //
-// Owns a thread that connects and sends, and during a session a second thread that receives. Does
-// not own the nodes. Thread-safe.
+// Owns the present session, but no thread: the work is done on threads of gRPC, on one at a time.
+// Does not own the nodes. Thread-safe.
 //
 // Invariants:
 //   1. A pass never waits for the uplink: reports wait in the node's outbox (T-231).
 //   2. The node's outbox checks every answer. An answer that is late or comes twice has no effect.
 //   3. After kFenced or kDeleted the Uplink never connects again; only a new process may connect.
+//   4. Unless the state is final, either there is a session, or the alarm for the next one is set.
 #ifndef BERTH_TRACKER_UPLINK_UPLINK_H_
 #define BERTH_TRACKER_UPLINK_UPLINK_H_
 
@@ -16,10 +17,16 @@
 #include <string>
 #include <vector>
 
+#include "tracker/ground/mutex.h"
 #include "tracker/node/node.h"
+#include "tracker/uplink/alarm.h"
 #include "tracker/uplink/options.h"
 
 namespace berth::tracker {
+
+class UplinkSession;
+struct UplinkCounts;
+struct UplinkEnd;
 
 class Uplink {
  public:
@@ -31,7 +38,6 @@ class Uplink {
     kConnected,  // placement has answered the Hello
     kFenced,     // a newer process of this host has taken over
     kDeleted,    // placement has no record of the service any more
-    kStopped,
   };
 
   struct Status {
@@ -43,27 +49,52 @@ class Uplink {
     int64_t conflicts = 0;  // reports that were refused because a provider had changed
   };
 
+  // Returns a channel that may become the `channel` of several uplinks. Their sessions then share
+  // one connection to `options.target`. Two channels never share a connection.
+  static std::shared_ptr<grpc::Channel> OpenChannel(const Options& options);
+
   // `nodes` outlive the uplink.
   Uplink(Options options, std::vector<Node*> nodes, Callbacks callbacks);
-  // Ends the session, if there is one, and waits for both threads.
+  // Ends the session, if there is one, and waits until no callback runs.
+  //
+  // REQUIRES: the caller is none of the callbacks.
   ~Uplink();
   Uplink(const Uplink&) = delete;
   Uplink& operator=(const Uplink&) = delete;
 
-  // Wakes the thread: a report may have to be sent, or a node may have found its identity.
+  // To be called if a report may have to be sent, or if a node may have found its identity.
   void Notify();
   // Sends another Hello. Placement answers it, and sends all records of those nodes for which
   // WantAllRecords() was called.
   void Greet();
-  // Makes the thread tell placement that an ordered audit is done, after it has sent the reports
-  // that the audit caused.
+  // Tells placement that an ordered audit is done, after the reports that the audit caused were
+  // sent.
   void AuditDone(const std::string& order_id);
 
   Status status() const;
 
  private:
-  class Worker;
-  const std::unique_ptr<Worker> worker_;
+  void ConnectLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // To be called by a session at its end. Destroys the session.
+  void Ended(const UplinkEnd& end);
+  // Connects again, unless the uplink is being destroyed.
+  void Retry();
+
+  const Options options_;  // with a channel
+  const std::vector<Node*> nodes_;
+  const Callbacks callbacks_;
+  const std::unique_ptr<UplinkCounts> counts_;
+
+  mutable Mutex mutex_;
+  CondVar changed_;
+  State state_ ABSL_GUARDED_BY(mutex_) = State::kConnecting;  // between sessions
+  std::string error_ ABSL_GUARDED_BY(mutex_);
+  std::unique_ptr<UplinkSession> session_ ABSL_GUARDED_BY(mutex_);
+  Backoff backoff_ ABSL_GUARDED_BY(mutex_);
+  Alarm alarm_ ABSL_GUARDED_BY(mutex_);
+  bool waiting_ ABSL_GUARDED_BY(mutex_) = false;  // the alarm will call Retry()
+  bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
+  int64_t failures_ ABSL_GUARDED_BY(mutex_) = 0;  // in a row
 };
 
 }  // namespace berth::tracker

@@ -41,10 +41,9 @@ class UplinkTest : public testing::Test {
     return node_->Pass(std::chrono::steady_clock::now() + later);
   }
 
-  // Of node_, and of `second` where there is one.
-  std::unique_ptr<Uplink> Connect(const FakePlacement& placement, Node* second = nullptr) {
+  static UplinkOptions OptionsFor(const std::string& target) {
     UplinkOptions options;
-    options.target = placement.target();
+    options.target = target;
     options.host = "h";
     options.incarnation = RandomUuid();
     options.machine_id = "m";
@@ -53,6 +52,9 @@ class UplinkTest : public testing::Test {
     options.started_at = absl::Now();
     options.backoff.base = std::chrono::milliseconds(1);
     options.backoff.cap = std::chrono::milliseconds(50);
+    return options;
+  }
+  UplinkCallbacks Callbacks() {
     UplinkCallbacks callbacks;
     callbacks.log = [](const absl::Status&, absl::string_view) {};
     callbacks.refused = [this](const std::string&, const absl::Status& status, bool first) {
@@ -66,9 +68,16 @@ class UplinkTest : public testing::Test {
       order_ = order;
       changed_.NotifyAll();
     };
+    return callbacks;
+  }
+  std::unique_ptr<Uplink> Connect(const UplinkOptions& options) {
+    return std::make_unique<Uplink>(options, std::vector<Node*>{node_.get()}, Callbacks());
+  }
+  // Of node_, and of `second` if there is one.
+  std::unique_ptr<Uplink> Connect(const FakePlacement& placement, Node* second = nullptr) {
     std::vector<Node*> nodes = {node_.get()};
     if (second != nullptr) nodes.push_back(second);
-    return std::make_unique<Uplink>(options, std::move(nodes), callbacks);
+    return std::make_unique<Uplink>(OptionsFor(placement.target()), nodes, Callbacks());
   }
 
   // Waits until `holds`; looked at again whenever something was heard, or a little later.

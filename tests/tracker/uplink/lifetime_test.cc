@@ -1,0 +1,172 @@
+// How an uplink lives without a thread of its own: what it shares, and how it ends at any moment.
+#include <algorithm>
+#include <filesystem>
+#include <iterator>
+#include <thread>
+#include <utility>
+
+#include "gtest/gtest.h"
+#include "tests/processes/taken_port.h"
+#include "tests/tracker/uplink/fixture.h"
+#include "tracker/uplink/uplink.h"
+
+namespace berth::tracker {
+namespace {
+
+namespace v1 = placement::v1;
+using Requests = std::vector<FakePlacement::Request>;
+
+constexpr std::chrono::seconds kEndMax{5};
+
+// How many threads this process has.
+int64_t Threads() {
+  return std::distance(std::filesystem::directory_iterator("/proc/self/task"),
+                       std::filesystem::directory_iterator());
+}
+
+// Destroys the uplink; returns how long that took.
+std::chrono::steady_clock::duration End(std::unique_ptr<Uplink> uplink) {
+  const auto begun = std::chrono::steady_clock::now();
+  uplink.reset();
+  return std::chrono::steady_clock::now() - begun;
+}
+
+TEST_F(UplinkTest, ManyUplinksNeedNoThreads) {
+  constexpr int kUplinks = 50;
+  constexpr int kThreadsOfGrpcMax = 20;
+  const TakenPort silent;  // takes connections and never says a word
+  std::vector<std::unique_ptr<Uplink>> uplinks;
+  const int64_t before = Threads();
+  for (int i = 0; i < kUplinks; ++i) uplinks.push_back(Connect(OptionsFor(silent.address())));
+  EXPECT_LT(Threads(), before + kThreadsOfGrpcMax);
+}
+
+TEST_F(UplinkTest, SharesAConnectionOnlyIfItIsGivenOne) {
+  FakePlacement placement;
+  UplinkOptions options = OptionsFor(placement.target());
+  const auto count_hellos = [&placement](size_t count) {
+    return placement.Wait([count](const Requests& all) {
+      size_t hellos = 0;
+      for (const auto& request : all) hellos += request.has_hello() ? 1 : 0;
+      return hellos >= count;
+    });
+  };
+  const auto first = Connect(options);
+  const auto second = Connect(options);
+  ASSERT_TRUE(count_hellos(2));
+  EXPECT_EQ(placement.peers().size(), 2u);
+  options.channel = Uplink::OpenChannel(options);
+  const auto third = Connect(options);
+  const auto fourth = Connect(options);
+  ASSERT_TRUE(count_hellos(4));
+  EXPECT_EQ(placement.peers().size(), 3u);
+}
+
+// A message that placement does not read occupies the stream only in one direction.
+TEST_F(UplinkTest, HearsWhilePlacementDoesNotRead) {
+  FakePlacement placement;
+  placement.reads = false;
+  auto uplink = Connect(placement);
+  ASSERT_TRUE(Eventually([&] { return uplink->status().state == Uplink::State::kConnected; }));
+  uplink->AuditDone(std::string(4 << 20, 'x'));  // more than gRPC buffers
+  // While the message cannot be sent, no heartbeat is sent.
+  int64_t beats = -1;
+  auto since = std::chrono::steady_clock::now();
+  ASSERT_TRUE(Eventually([&] {
+    const auto now = std::chrono::steady_clock::now();
+    if (std::exchange(beats, uplink->status().heartbeats) != beats) since = now;
+    return now - since > std::chrono::milliseconds(500);
+  }));
+  FakePlacement::Response push;
+  push.mutable_push()->set_node_uuid(uuid_);
+  push.mutable_push()->set_complete(true);
+  push.mutable_revision()->set_number(9);
+  placement.Say(push);
+  EXPECT_TRUE(Eventually([&] { return node_->told_up_to().has_value(); }));
+  EXPECT_LT(End(std::move(uplink)), kEndMax);
+}
+
+TEST_F(UplinkTest, EndsAtOnceAtAnyMoment) {
+  const auto seen = [this](FakePlacement& placement, Uplink& uplink, int moment) {
+    if (moment == 1) return placement.Wait([](const Requests& all) { return !all.empty(); });
+    if (moment == 2) {
+      return Eventually([&] { return uplink.status().state == Uplink::State::kConnected; });
+    }
+    if (moment == 3) return placement.Wait([](const Requests& all) { return all.size() > 2; });
+    return true;
+  };
+  for (int moment = 0; moment <= 3; ++moment) {
+    for (int repeat = 0; repeat < 10; ++repeat) {
+      FakePlacement placement;
+      auto uplink = Connect(placement);
+      ASSERT_TRUE(seen(placement, *uplink, moment)) << moment;
+      if (repeat % 3 == 1) uplink->Notify();
+      if (repeat % 3 == 2) placement.EndSession();
+      EXPECT_LT(End(std::move(uplink)), kEndMax) << moment;
+    }
+  }
+}
+
+TEST_F(UplinkTest, EndsAtOnceWhileNobodyAnswers) {
+  const TakenPort silent;
+  EXPECT_LT(End(Connect(OptionsFor(silent.address()))), kEndMax);
+  FakePlacement placement;
+  placement.welcomes = false;
+  auto unwelcome = Connect(placement);
+  ASSERT_TRUE(placement.Wait([](const Requests& all) { return !all.empty(); }));
+  EXPECT_LT(End(std::move(unwelcome)), kEndMax);
+  UplinkOptions options = OptionsFor("127.0.0.1:1");
+  options.backoff.base = options.backoff.cap = std::chrono::hours(24);
+  auto waiting = Connect(options);
+  ASSERT_TRUE(Eventually([&] { return !waiting->status().error.empty(); }));
+  EXPECT_LT(End(std::move(waiting)), kEndMax);
+}
+
+TEST_F(UplinkTest, GivesUpASessionWithoutAWelcome) {
+  FakePlacement placement;
+  placement.welcomes = false;
+  UplinkOptions options = OptionsFor(placement.target());
+  options.connect_patience = std::chrono::milliseconds(50);
+  const auto uplink = Connect(options);
+  EXPECT_TRUE(placement.Wait([](const Requests& all) { return all.size() >= 3; }));
+  EXPECT_EQ(uplink->status().error, "placement did not answer");
+  EXPECT_EQ(uplink->status().sessions, 0);
+}
+
+TEST_F(UplinkTest, ACallbackMayCallTheUplink) {
+  FakePlacement placement;
+  std::unique_ptr<Uplink> uplink;
+  UplinkCallbacks callbacks = Callbacks();
+  callbacks.audit_ordered = [&](const std::string& order_id, const std::string&) {
+    uplink->Notify();
+    uplink->Greet();
+    uplink->AuditDone(order_id);
+  };
+  uplink = std::make_unique<Uplink>(OptionsFor(placement.target()), std::vector<Node*>{node_.get()},
+                                    callbacks);
+  ASSERT_TRUE(placement.WaitForReports(1));
+  FakePlacement::Response order;
+  order.mutable_audit_order()->set_order_id("o1");
+  placement.Say(order);
+  EXPECT_TRUE(placement.Wait(
+      [](const Requests& all) { return !all.empty() && all.back().has_audit_done(); }));
+}
+
+TEST_F(UplinkTest, ManyNotificationsAreOneLook) {
+  FakePlacement placement;
+  const auto uplink = Connect(placement);
+  ASSERT_TRUE(placement.WaitForReports(1));
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 8; ++i) {
+    threads.emplace_back([&uplink] {
+      for (int n = 0; n < 10'000; ++n) uplink->Notify();
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  const int64_t beats = uplink->status().heartbeats;
+  EXPECT_TRUE(Eventually([&] { return uplink->status().heartbeats > beats + 2; }));
+  EXPECT_EQ(placement.reports().size(), 1u);
+}
+
+}  // namespace
+}  // namespace berth::tracker
