@@ -1,6 +1,6 @@
 # Berth, in one command each. `make help` lists them. Everything is built with CMake; see CMakePresets.json.
 .POSIX:
-.PHONY: help demo test check mutants oracle bench build release install images try-images packages try-packages format clean release-baseline
+.PHONY: help demo test check mutants oracle bench fleet build release install images try-images packages try-packages format clean release-baseline
 
 JOBS = $$(nproc)
 
@@ -11,6 +11,7 @@ help:
 	@echo 'make mutants  break the product in many ways; a test must find each'
 	@echo 'make oracle FILES="a.jsonl b.jsonl"   replay recorded answers of OpenStack against placement and the tracker'
 	@echo 'make bench    measure Berth, pgbench, a bare gRPC echo and OpenStack Placement on this machine'
+	@echo 'make fleet    measure placement with ten thousand made-up hosts on this machine'
 	@echo 'make install  install the release build under PREFIX (default /usr/local); DESTDIR is honoured'
 	@echo 'make images   build container images from Debian packages into build/images; as root'
 	@echo 'make try-images   build the images twice, and run them with podman; as root'
@@ -46,6 +47,10 @@ oracle:
 bench:
 	@deploy/install-packages build run test bench
 	@tests/bench/run
+
+fleet:
+	@deploy/install-packages build run test
+	@tests/fleet/run $(FLEET)
 
 PREFIX = /usr/local
 release:

@@ -161,7 +161,7 @@ void TrackerHost::Stop() {
     tracker::MutexLock lock(&mutex_);
     uplink = std::move(uplink_);
   }
-  uplink.reset();  // outside the lock: the uplink's thread may be waiting for the lock
+  uplink.reset();  // outside the lock: a callback of the uplink may be waiting for the lock
 }
 
 absl::StatusOr<std::vector<std::string>> TrackerHost::Reconfigure(

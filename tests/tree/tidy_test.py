@@ -84,8 +84,9 @@ ARROWS = [
     (("placement/*",), GRPC + r"|berth/", (), "placement/ knows no gRPC and no wire messages"),
     (("services/wire/*", "services/report/*", "services/watch/*"), GRPC, (), "these rooms know no gRPC: api/ does"),
     (("tracker/*",), GRPC + r"|berth/|google/protobuf/", ("tracker/uplink/*",), "the wire ends in tracker/uplink/"),
-    (("tests/e2e/*", "tests/fault/*", "tests/history/*", "tests/fuzz/*", "tests/oracle/*", "tests/bench/*"),
-     r"tests/(?!e2e/|fault/|history/|fuzz/|oracle/|bench/|worlds/|processes/)", (),
+    (("tests/e2e/*", "tests/fault/*", "tests/history/*", "tests/fuzz/*", "tests/oracle/*", "tests/bench/*",
+      "tests/fleet/*"),
+     r"tests/(?!e2e/|fault/|history/|fuzz/|oracle/|bench/|fleet/|worlds/|processes/)", (),
      "whole-program tests share worlds/ and processes/ alone"),
 ]
 

@@ -1,7 +1,7 @@
 // Node: one tracked hypervisor. A Node has the connection, the identity, the facts and records, the
 // last audit, and the outbox with the reports for placement.
 //
-// Owns all of these. Thread-safe: one thread runs the passes, the uplink's thread brings records
+// Owns all of these. Thread-safe: one thread runs the passes, the uplink brings records
 // and takes reports, and every thread may read. A thread that holds the node's lock never waits for
 // libvirt or for the network.
 //

@@ -139,7 +139,7 @@ void UplinkSession::Work() {
   const bool says = !silent && MakeRequest();
   MutexLock lock(&mutex_);
   if (hears) StartRead(&response_);
-  if (says) {
+  if (says && !ended_) {
     writing_ = true;
     StartWrite(&request_);
   }
