@@ -4,8 +4,7 @@
 # A GoogleTest program and one ctest entry of the same name for the whole of it. NO_MAIN: the sources define main.
 # SERIAL: runs alone, for what measures time or loads the machine. Tests of the libraries without gRPC get the label
 # `domain`: those run under the sanitizers.
-# Where a test program runs with CI=true a skipped test is a failed one; see tests/tree/no_skips.cc. What leaks and is not
-# ours: tests/tree/known_leaks.cc.
+# Where a test program runs with CI=true a skipped test is a failed one; see tests/tree/no_skips.cc.
 function(berth_test)
   cmake_parse_arguments(PARSE_ARGV 0 arg "NO_MAIN;SERIAL" "NAME;TIMEOUT" "SOURCES;LIBRARIES;LABELS;ENVIRONMENT")
   if(NOT arg_TIMEOUT)

@@ -1,13 +1,13 @@
 #include "placement/store/database.h"
 
 #include <fcntl.h>
+#include <libpq-fe.h>
+#include <poll.h>
 #include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
 
 #include <array>
-#include <exception>
-#include <pqxx/pqxx>
 #include <utility>
 
 #include "absl/status/status.h"
@@ -94,19 +94,13 @@ int64_t BootTimeNs() {
   return absl::ToInt64Nanoseconds(absl::DurationFromTimespec(now));
 }
 
-// Marks a call as running for as long as this object exists.
-class Calling {
- public:
-  explicit Calling(std::atomic<int64_t>* began_ns) : began_ns_(began_ns) {
-    *began_ns_ = BootTimeNs();
-  }
-  ~Calling() { *began_ns_ = 0; }
-  Calling(const Calling&) = delete;
-  Calling& operator=(const Calling&) = delete;
-
- private:
-  std::atomic<int64_t>* const began_ns_;
-};
+// The values of `statement` as libpq takes them.
+std::vector<const char*> Pointers(const Statement& statement) {
+  std::vector<const char*> pointers;
+  pointers.reserve(statement.values().size());
+  for (const std::string& value : statement.values()) pointers.push_back(value.c_str());
+  return pointers;
+}
 
 // The settings that every session needs, whatever defaults the session's role has.
 std::string SessionSettings(absl::string_view purpose) {
@@ -120,23 +114,30 @@ std::string SessionSettings(absl::string_view purpose) {
 }  // namespace
 
 struct QueryRows::Data {
-  pqxx::result result;
+  explicit Data(PGresult* owned) : result(owned) {}
+  ~Data() { PQclear(result); }
+  Data(const Data&) = delete;
+  Data& operator=(const Data&) = delete;
+  PGresult* const result;
 };
 
 struct Database::Connection {
-  explicit Connection(const std::string& url) : session(url) {}
-  pqxx::connection session;
-  // Without this, libpqxx writes notices to the standard error stream.
-  pqxx::quiet_errorhandler quiet{session};
+  explicit Connection(PGconn* owned) : session(owned) {}
+  ~Connection() { PQfinish(session); }
+  Connection(const Connection&) = delete;
+  Connection& operator=(const Connection&) = delete;
+  PGconn* const session;
 };
 
-int QueryRows::size() const { return data_ ? static_cast<int>(data_->result.size()) : 0; }
+int QueryRows::size() const { return data_ ? PQntuples(data_->result) : 0; }
 
-bool QueryRows::IsNull(int row, int column) const { return data_->result[row][column].is_null(); }
+bool QueryRows::IsNull(int row, int column) const {
+  return PQgetisnull(data_->result, row, column) != 0;
+}
 
 absl::string_view QueryRows::Text(int row, int column) const {
-  const pqxx::field field = data_->result[row][column];
-  return absl::string_view(field.c_str(), field.size());
+  return absl::string_view(PQgetvalue(data_->result, row, column),
+                           static_cast<size_t>(PQgetlength(data_->result, row, column)));
 }
 
 int64_t QueryRows::Int(int row, int column) const {
@@ -155,14 +156,19 @@ std::string QueryRows::Bytes(int row, int column) const {
 
 absl::StatusOr<std::unique_ptr<Database>> Database::Connect(const std::string& url,
                                                             absl::string_view purpose) {
-  std::unique_ptr<Connection> connection;
-  try {
-    connection = std::make_unique<Connection>(WithDefaults(url));
-  } catch (const std::exception& error) {
+  auto connection = std::make_unique<Connection>(PQconnectdb(WithDefaults(url).c_str()));
+  if (PQstatus(connection->session) != CONNECTION_OK) {
     return absl::UnavailableError(
-        absl::StrCat("cannot connect to the database: ", WithoutPassword(error.what(), url)));
+        absl::StrCat("cannot connect to the database: ",
+                     WithoutPassword(PQerrorMessage(connection->session), url)));
   }
+  // Without this, libpq writes notices to the standard error stream.
+  PQsetNoticeReceiver(
+      connection->session, [](void*, const PGresult*) {}, nullptr);
   std::unique_ptr<Database> database(new Database(std::move(connection)));
+  if (database->socket_ < 0) {
+    return absl::UnavailableError("cannot use the database: no file descriptor is left for Shut");
+  }
   const absl::Status status = database->Run(SessionSettings(purpose), nullptr);
   if (!status.ok()) {
     return absl::UnavailableError(absl::StrCat("cannot use the database: ", status.message()));
@@ -171,7 +177,7 @@ absl::StatusOr<std::unique_ptr<Database>> Database::Connect(const std::string& u
 }
 
 Database::Database(std::unique_ptr<Connection> connection) : connection_(std::move(connection)) {
-  socket_ = fcntl(connection_->session.sock(), F_DUPFD_CLOEXEC, 0);
+  socket_ = fcntl(PQsocket(connection_->session), F_DUPFD_CLOEXEC, 0);
 }
 
 Database::~Database() {
@@ -182,44 +188,70 @@ Database::~Database() {
 }
 
 template <typename Call>
-absl::Status Database::Try(const Call& call) {
+absl::Status Database::Begin(const Call& call) {
   if (broken_) return absl::UnavailableError("the connection to the database is broken");
-  const Calling calling(&call_began_ns_);
-  std::string sqlstate;
-  std::string text;
-  try {
-    pqxx::nontransaction work(connection_->session);
-    call(work);
-    return absl::OkStatus();
-  } catch (const pqxx::sql_error& error) {
-    sqlstate = error.sqlstate();
-    text = error.what();
-  } catch (const pqxx::deadlock_detected& error) {
-    sqlstate = "40P01";
-    text = error.what();
-  } catch (const pqxx::transaction_rollback& error) {
-    sqlstate = "40001";
-    text = error.what();
-  } catch (const std::exception& error) {
-    text = error.what();
+  BERTH_CHECK(!under_way_);
+  call_began_ns_ = BootTimeNs();
+  under_way_ = true;
+  sent_ = call(connection_->session) == 1;
+  return absl::OkStatus();
+}
+
+absl::Status Database::End(QueryRows* rows) {
+  BERTH_CHECK(under_way_);
+  std::shared_ptr<const QueryRows::Data> last;
+  // The last result is that of the last statement, or the failure that ended the call.
+  while (PGresult* const result = sent_ ? PQgetResult(connection_->session) : nullptr) {
+    last = std::make_shared<const QueryRows::Data>(result);
+    BERTH_CHECK(PQresultStatus(result) != PGRES_COPY_IN &&
+                PQresultStatus(result) != PGRES_COPY_OUT);
   }
-  if (connection_->session.is_open()) return Refused(sqlstate, text);
+  under_way_ = false;
+  call_began_ns_ = 0;
+  const ExecStatusType kind = last ? PQresultStatus(last->result) : PGRES_FATAL_ERROR;
+  if (kind == PGRES_COMMAND_OK || kind == PGRES_TUPLES_OK) {
+    if (rows != nullptr) rows->data_ = std::move(last);
+    return absl::OkStatus();
+  }
+  const char* const sqlstate = last ? PQresultErrorField(last->result, PG_DIAG_SQLSTATE) : nullptr;
+  const std::string text =
+      last ? PQresultErrorMessage(last->result) : PQerrorMessage(connection_->session);
+  if (PQstatus(connection_->session) == CONNECTION_OK) {
+    return Refused(sqlstate == nullptr ? "" : sqlstate, text);
+  }
   broken_ = true;
   return absl::UnavailableError(
       absl::StrCat("lost the connection to the database: ", absl::StripAsciiWhitespace(text)));
 }
 
 absl::Status Database::Run(absl::string_view sql, QueryRows* rows) {
-  return Try([&](pqxx::nontransaction& work) {
-    const pqxx::result result = work.exec(std::string(sql));
-    if (rows == nullptr) return;
-    rows->data_ = std::make_shared<const QueryRows::Data>(QueryRows::Data{result});
-  });
+  BERTH_RETURN_IF_ERROR(
+      Begin([&](PGconn* session) { return PQsendQuery(session, std::string(sql).c_str()); }));
+  return End(rows);
 }
 
 absl::Status Database::RunPrepared(absl::string_view before, const Statement& statement,
                                    QueryRows* rows) {
   return RunPrepared(before, statement, "", rows);
+}
+
+// Chooses a number for a statement with the text `text`, and appends to `sql` what prepares the
+// statement under that number. To be followed by KeepPrepared if `sql` succeeds.
+int Database::AppendPrepare(absl::string_view text, std::string* sql) {
+  if (last_prepared_ - last_forgotten_ >= kPreparedMax) {
+    prepared_.clear();
+    forgets_ = true;
+    absl::StrAppend(sql, "DEALLOCATE ALL; ");
+  }
+  // Each number is used only once: after a failure nobody knows whether a statement has the number.
+  const int number = ++last_prepared_;
+  absl::StrAppend(sql, "PREPARE s", number, " AS ", text);
+  return number;
+}
+
+void Database::KeepPrepared(std::string text, int number) {
+  if (std::exchange(forgets_, false)) last_forgotten_ = number - 1;
+  prepared_.emplace(std::move(text), number);
 }
 
 absl::Status Database::RunPrepared(absl::string_view before, const Statement& statement,
@@ -234,19 +266,10 @@ absl::Status Database::RunPrepared(absl::string_view before, const Statement& st
     if (!status.ok()) prepared_.erase(known);
     return status;
   }
-  const int last_before = last_prepared_;
-  const bool forget = last_before - last_forgotten_ >= kPreparedMax;
-  if (forget) {
-    prepared_.clear();
-    absl::StrAppend(&sql, "DEALLOCATE ALL; ");
-  }
-  // Each number is used only once: after a failure nobody knows whether a statement has the number.
-  const int number = ++last_prepared_;
-  absl::StrAppend(&sql, "PREPARE s", number, " AS ", text, "; EXECUTE s", number,
-                  statement.ValueList(), after);
+  const int number = AppendPrepare(text, &sql);
+  absl::StrAppend(&sql, "; EXECUTE s", number, statement.ValueList(), after);
   BERTH_RETURN_IF_ERROR(Run(sql, rows));
-  if (forget) last_forgotten_ = last_before;
-  prepared_.emplace(std::move(text), number);
+  KeepPrepared(std::move(text), number);
   return absl::OkStatus();
 }
 
@@ -254,11 +277,63 @@ absl::Status Database::RunAndCommit(const Statement& statement) {
   if (statement.size() < kLongStatement) {
     return SureOfCommit(RunPrepared("", statement, "; COMMIT", nullptr));
   }
-  BERTH_RETURN_IF_ERROR(Try([&](pqxx::nontransaction& work) {
-    work.exec_params(statement.WithParameters(),
-                     pqxx::prepare::make_dynamic_params(statement.values()));
+  const std::vector<const char*> values = Pointers(statement);
+  BERTH_RETURN_IF_ERROR(Begin([&](PGconn* session) {
+    return PQsendQueryParams(session, statement.WithParameters().c_str(),
+                             static_cast<int>(values.size()), nullptr, values.data(), nullptr,
+                             nullptr, 0);
   }));
+  BERTH_RETURN_IF_ERROR(End(nullptr));
   return SureOfCommit(Run("COMMIT", nullptr));
+}
+
+absl::Status Database::Send(const Statement& statement) {
+  std::string text = statement.WithParameters();
+  auto known = prepared_.find(text);
+  if (known == prepared_.end()) {
+    std::string sql;
+    const int number = AppendPrepare(text, &sql);
+    BERTH_RETURN_IF_ERROR(Run(sql, nullptr));
+    KeepPrepared(text, number);
+    known = prepared_.find(text);
+  }
+  const std::string name = absl::StrCat("s", known->second);
+  const std::vector<const char*> values = Pointers(statement);
+  sent_text_ = std::move(text);
+  return Begin([&](PGconn* session) {
+    return PQsendQueryPrepared(session, name.c_str(), static_cast<int>(values.size()),
+                               values.data(), nullptr, nullptr, 0);
+  });
+}
+
+bool Database::AwaitAnswer(int event, absl::Duration limit) {
+  BERTH_CHECK(under_way_);
+  // After a failure the answer is the failure, which Receive reports without waiting.
+  while (sent_ && PQisBusy(connection_->session) == 1) {
+    pollfd waiting[] = {{socket_, POLLIN, 0}, {event, POLLIN, 0}};
+    const int ready = poll(waiting, 2, static_cast<int>(absl::ToInt64Milliseconds(limit)));
+    // Also if poll saw nothing: the TLS library may hold bytes that it has read from the socket.
+    if (PQconsumeInput(connection_->session) == 0) return true;
+    if (ready <= 0 || waiting[0].revents == 0) return PQisBusy(connection_->session) == 0;
+  }
+  return true;
+}
+
+absl::Status Database::Receive(QueryRows* rows) {
+  absl::Status status = End(rows);
+  // The statement is committed only if it was a transaction of its own.
+  if (status.ok() && PQtransactionStatus(connection_->session) != PQTRANS_IDLE) {
+    status = absl::InternalError("a transaction is open");
+  }
+  status = SureOfCommit(std::move(status));
+  if (!status.ok()) prepared_.erase(sent_text_);  // as in RunPrepared
+  return status;
+}
+
+bool Database::Silent() const {
+  BERTH_CHECK(!under_way_);
+  pollfd waiting{socket_, POLLIN, 0};
+  return !broken_ && poll(&waiting, 1, 0) == 0;
 }
 
 absl::Status Database::SureOfCommit(absl::Status status) {

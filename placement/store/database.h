@@ -1,8 +1,8 @@
 // Database: one connection to PostgreSQL.
 //
-// Turns the exceptions of libpqxx into statuses; no other file includes libpqxx. A broken
-// connection stays broken: the caller opens a new one. Not thread-safe, with two exceptions: any
-// thread may call Shut and ShutIfSlow, to make a call that hangs in another thread fail.
+// Turns the errors of libpq into statuses; no other file includes libpq. A broken connection stays
+// broken: the caller opens a new one. Not thread-safe, with two exceptions: any thread may call
+// Shut and ShutIfSlow, to make a call that hangs in another thread fail.
 #ifndef BERTH_PLACEMENT_STORE_DATABASE_H_
 #define BERTH_PLACEMENT_STORE_DATABASE_H_
 
@@ -72,6 +72,22 @@ class Database {
   //   kAborted, kInternal  as Run: nothing was committed; the caller runs ROLLBACK
   absl::Status RunAndCommit(const Statement& statement);
 
+  // Sends `statement`, which is prepared like in RunPrepared, and returns without waiting for its
+  // answer. The statement is a transaction of its own. Fails as Run: the statement could not be
+  // prepared, or the connection is known to be broken; nothing was sent then. After a success the
+  // next call must be Receive.
+  absl::Status Send(const Statement& statement);
+  // Waits until the answer to the statement that Send sent can be received without waiting, or
+  // until the file descriptor `event` can be read, at most for `limit`. Returns whether the answer
+  // can be received.
+  bool AwaitAnswer(int event, absl::Duration limit);
+  // Waits for the answer to the statement that Send sent. `*rows` gets its rows; `rows` may be
+  // null. Fails as RunAndCommit, but no ROLLBACK is needed: no transaction is open afterwards.
+  absl::Status Receive(QueryRows* rows);
+  // Whether the server has sent nothing since the last call ended. False if it has: it may have
+  // ended the session.
+  bool Silent() const;
+
   // Shuts the socket, so that a call that waits for PostgreSQL fails at once.
   void Shut();
   // Calls Shut if the present call has lasted for `limit`.
@@ -82,9 +98,14 @@ class Database {
   struct Connection;
   explicit Database(std::unique_ptr<Connection> connection);
 
-  // Runs `call` on the connection. If `call` throws an exception, returns the matching status.
+  // Begins a call: `call` hands a message to libpq and returns whether libpq has taken it. If libpq
+  // has not, End says why. Fails if the connection is known to be broken.
   template <typename Call>
-  absl::Status Try(const Call& call);
+  absl::Status Begin(const Call& call);
+  // Ends the call that Begin began: waits for its results and returns the last one. Fails as Run.
+  absl::Status End(QueryRows* rows);
+  int AppendPrepare(absl::string_view text, std::string* sql);
+  void KeepPrepared(std::string text, int number);
   absl::Status RunPrepared(absl::string_view before, const Statement& statement,
                            absl::string_view after, QueryRows* rows);
   // Checks `status`, the result of a COMMIT, and returns it. Exception: if PostgreSQL itself did
@@ -94,12 +115,17 @@ class Database {
 
   std::unique_ptr<Connection> connection_;
   bool broken_ = false;
+  bool under_way_ = false;  // Begin was called, End was not
+  bool sent_ = false;       // libpq has taken the message of the last call
   // prepared_: the number of each statement that is prepared on this connection, by its text.
   // last_prepared_: the newest number that was given to a statement. last_forgotten_: the newest
-  // number that was deallocated.
+  // number that was deallocated. forgets_: the present call deallocates all statements. sent_text_:
+  // the text of the statement that Send sent last.
   absl::flat_hash_map<std::string, int> prepared_;
   int last_prepared_ = 0;
   int last_forgotten_ = 0;
+  bool forgets_ = false;
+  std::string sent_text_;
   std::atomic<int64_t> call_began_ns_{0};  // on the boot clock; 0: no call
   // A second file descriptor of the same socket, for Shut. libpq may close its own descriptor at
   // any time, and another file could then get the same number.

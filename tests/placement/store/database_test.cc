@@ -177,7 +177,8 @@ Statement ValueAnd(int number, absl::string_view column, absl::string_view type)
   return statement;
 }
 
-// Values differ, the text is read once; also where its first values are refused, or what came before.
+// Values differ, the text is read once; also where its first values are refused, or what came
+// before.
 TEST(Statement, IsPreparedByItsText) {
   auto database = ConnectOrDie(NewDatabase());
   const char kKept[] = "SELECT count(*) FROM pg_prepared_statements";
