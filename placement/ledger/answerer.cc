@@ -3,6 +3,8 @@
 #include <iterator>
 #include <utility>
 
+#include "placement/ground/thread_name.h"
+
 namespace berth::placement {
 
 Answerer::Answerer() : thread_([this] { Run(); }) {}
@@ -49,6 +51,7 @@ void Answerer::Stop() {
 }
 
 void Answerer::Run() {
+  NameThread("ledger-answers");
   while (true) {
     std::vector<Answer> answers;
     std::vector<absl::AnyInvocable<void()>> calls;

@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "placement/ground/check.h"
+#include "placement/ground/thread_name.h"
 #include "placement/ledger/catch_up.h"
 #include "placement/store/database.h"
 #include "placement/store/schema.h"
@@ -75,6 +76,7 @@ bool Writer::MustEnd() const {
 }
 
 void Writer::Run() {
+  NameThread("ledger-writer");
   while (!MustEnd()) {
     absl::Status no_writes = health_->WhyNoWrites();
     if (!no_writes.ok()) {

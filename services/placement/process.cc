@@ -124,8 +124,8 @@ class PlacementProcess::Impl {
 
   absl::Status OpenLedger() {
     BERTH_ASSIGN_OR_RETURN(ledger, Ledger::Open(LedgerOptionsOf(options, url)));
-    follower = std::make_unique<Loop>([this] { return pace.After(ledger->Follow()); });
-    timer = std::make_unique<Loop>([this] { return Tick(); });
+    follower = std::make_unique<Loop>("follower", [this] { return pace.After(ledger->Follow()); });
+    timer = std::make_unique<Loop>("timer", [this] { return Tick(); });
     return absl::OkStatus();
   }
 
@@ -269,7 +269,7 @@ absl::StatusOr<std::unique_ptr<PlacementProcess>> PlacementProcess::Start(
   impl.MakeServices();
   BERTH_RETURN_IF_ERROR(impl.StartServer());
   impl.serving.store(true, std::memory_order_release);
-  impl.liveness = std::make_unique<Loop>([&impl] { return impl.recorder->Step(); });
+  impl.liveness = std::make_unique<Loop>("liveness", [&impl] { return impl.recorder->Step(); });
   return process;
 }
 

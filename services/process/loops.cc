@@ -4,6 +4,8 @@
 #include <chrono>
 #include <utility>
 
+#include "placement/ground/thread_name.h"
+
 namespace berth::services {
 
 using placement::MutexLock;
@@ -13,8 +15,8 @@ constexpr absl::Duration kFollowWaitMin = absl::Milliseconds(5);
 constexpr absl::Duration kFollowWaitMax = absl::Milliseconds(100);
 }  // namespace
 
-Loop::Loop(std::function<absl::Duration()> step)
-    : step_(std::move(step)), thread_([this] { Run(); }) {}
+Loop::Loop(const char* name, std::function<absl::Duration()> step)
+    : step_(std::move(step)), thread_([this, name] { Run(name); }) {}
 
 Loop::~Loop() {
   {
@@ -25,7 +27,8 @@ Loop::~Loop() {
   thread_.join();
 }
 
-void Loop::Run() {
+void Loop::Run(const char* name) {
+  placement::NameThread(name);
   while (true) {
     const auto wait = absl::ToChronoNanoseconds(step_());
     const auto next = std::chrono::steady_clock::now() + wait;

@@ -15,14 +15,14 @@ namespace berth::services {
 
 class Loop {
  public:
-  // Calls `step` on a new thread, again and again, each time after the duration that `step`
-  // returned.
-  explicit Loop(std::function<absl::Duration()> step);
+  // Calls `step` on a new thread called `name`, again and again, each time after the duration that
+  // `step` returned.
+  Loop(const char* name, std::function<absl::Duration()> step);
   // Waits until the running step, if there is one, returns. No further step begins.
   ~Loop();
 
  private:
-  void Run();
+  void Run(const char* name);
 
   const std::function<absl::Duration()> step_;
   placement::Mutex mutex_;

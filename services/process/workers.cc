@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "placement/ground/thread_name.h"
+
 namespace berth::services {
 
 using placement::MutexLock;
@@ -35,6 +37,7 @@ int Workers::queue_length() const {
 }
 
 void Workers::Run() {
+  placement::NameThread("worker");
   while (true) {
     std::function<void()> work;
     {
