@@ -11,22 +11,41 @@ Answerer::Answerer() : thread_([this] { Run(); }) {}
 
 Answerer::~Answerer() { Stop(); }
 
+void Answerer::Append(std::vector<Answer> answers) {
+  if (answers_.empty()) {
+    answers_ = std::move(answers);
+  } else {
+    answers_.insert(answers_.end(), std::make_move_iterator(answers.begin()),
+                    std::make_move_iterator(answers.end()));
+  }
+}
+
 void Answerer::Post(std::vector<Answer> answers) {
   if (answers.empty()) return;
   {
     const MutexLock lock(&mutex_);
     if (!ended_) {
-      if (answers_.empty()) {
-        answers_ = std::move(answers);
-      } else {
-        answers_.insert(answers_.end(), std::make_move_iterator(answers.begin()),
-                        std::make_move_iterator(answers.end()));
-      }
-      changed_.Signal();
-      return;
+      Append(std::move(answers));
+      return changed_.Signal();
     }
   }
   for (Answer& answer : answers) answer.done(std::move(answer.decision));
+}
+
+void Answerer::Give(std::vector<Answer> answers) {
+  {
+    const MutexLock lock(&mutex_);
+    const bool idle = !busy_ && answers_.empty() && calls_.empty();
+    if (!idle && !ended_) {
+      Append(std::move(answers));
+      return changed_.Signal();
+    }
+    busy_ = true;
+  }
+  for (Answer& answer : answers) answer.done(std::move(answer.decision));
+  const MutexLock lock(&mutex_);
+  busy_ = false;
+  if (stopping_ || !answers_.empty() || !calls_.empty()) changed_.Signal();
 }
 
 void Answerer::Post(absl::AnyInvocable<void()> call) {
@@ -57,18 +76,21 @@ void Answerer::Run() {
     std::vector<absl::AnyInvocable<void()>> calls;
     {
       const MutexLock lock(&mutex_);
-      while (answers_.empty() && calls_.empty()) {
-        if (stopping_) {
+      while (busy_ || (answers_.empty() && calls_.empty())) {
+        if (stopping_ && !busy_) {
           ended_ = true;
           return;
         }
         changed_.Wait(&mutex_);
       }
+      busy_ = true;
       answers.swap(answers_);
       calls.swap(calls_);
     }
     for (Answer& answer : answers) answer.done(std::move(answer.decision));
     for (absl::AnyInvocable<void()>& call : calls) call();
+    const MutexLock lock(&mutex_);
+    busy_ = false;
   }
 }
 

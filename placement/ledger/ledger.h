@@ -3,9 +3,9 @@
 //
 // Ledger owns the threads of the writer and the answerer, and the connections to PostgreSQL. All
 // methods may be called from any thread. Submit never blocks: each command is answered exactly
-// once, from the answering thread, after the commit of the command's batch. Readers take published
-// states, which never change. Ledger has no loop for Follow and Watchdog: services/ calls them
-// again and again.
+// once, from the answering thread or the writer's, after the commit of the command's batch. Answers
+// are given one at a time. Readers take published states, which never change. Ledger has no loop
+// for Follow and Watchdog: services/ calls them again and again.
 //
 // Invariants, true at every published revision:
 //   1. The state in memory, the tables and the log agree.

@@ -17,6 +17,8 @@ namespace {
 constexpr absl::Duration kPauseMin = absl::Milliseconds(20);
 constexpr absl::Duration kPauseMax = absl::Seconds(1);
 constexpr int kCatchUpRows = 500;
+// If no command waits, the writer gives so many answers itself.
+constexpr int kAnswersHere = 2;
 // A batch may take longer than no_progress_max: by this much for each row that it writes.
 constexpr absl::Duration kProgressPerRow = absl::Milliseconds(1);
 
@@ -330,7 +332,12 @@ void Writer::Write(std::unique_ptr<Batch> batch) {
 void Writer::AnswerAll(Batch& batch) {
   health_->commands += static_cast<int64_t>(batch.Commands().size());
   health_->Add(batch.tally());
-  answerer_->Post(batch.TakeAnswers());
+  std::vector<Answer> answers = batch.TakeAnswers();
+  if (static_cast<int>(answers.size()) <= kAnswersHere && queue_->size() == 0) {
+    answerer_->Give(std::move(answers));
+  } else {
+    answerer_->Post(std::move(answers));
+  }
 }
 
 void Writer::RotateRequests() {
