@@ -21,8 +21,8 @@ absl::Status Reused(const RequestKey& key) {
 
 absl::Status Unknown() {
   return Refuse(absl::StatusCode::kNotFound, "REQUEST_NOT_FOUND",
-                "no write with this request id is known: it was not done, or it was done so long "
-                "ago that the id is no longer kept");
+                "no write with this request id is known: it was not done so far, or it was done so "
+                "long ago that the id is no longer kept");
 }
 
 absl::Status Cancelled(const RequestKey& key) {
@@ -153,7 +153,8 @@ Batch::Verdict Batch::Offer(const PendingPtr& pending, int64_t rows_max, bool ma
     if (rows > rows_max) return Verdict::kTooBig;
     if (touched_.size() + rows > rows_max) return Verdict::kFull;
   }
-  if (!pending->Begin()) return Verdict::kGone;
+  const bool gone = begins_later_ ? pending->phase == Pending::Phase::kAnswered : !pending->Begin();
+  if (gone) return Verdict::kGone;
   if (applies) Apply(decided);
   if (!decision.replayed) tally_.Add(pending->command.body, decision.status);
   if (decided.remember) own_.emplace(*decided.remember, decided_.size());
@@ -172,6 +173,16 @@ void Batch::Apply(const Decided& decided) {
   Scope affected = std::move(scope).Finish(*next_);
   log_.push_back({command.actor, command.request_id, changes, ReasonFor(command.body),
                   affected.empty() ? nullptr : std::make_shared<const Scope>(std::move(affected))});
+}
+
+bool Batch::BeginAll(absl::Time now) {
+  return std::all_of(decided_.begin(), decided_.end(), [now](const Decided& decided) {
+    return WhyNotBegin(*decided.pending, now).ok() && decided.pending->Begin();
+  });
+}
+
+void Batch::ReturnAll() {
+  for (const Decided& decided : decided_) decided.pending->Return();
 }
 
 std::vector<PendingPtr> Batch::Commands() const {
@@ -205,7 +216,7 @@ void Batch::Stamp() {
   }
 }
 
-Statement Batch::Sql(int64_t log_rows_kept) const {
+BatchRows Batch::Rows(int64_t log_rows_kept) const {
   BatchRows rows;
   rows.base = base_.get();
   rows.next = next_.get();
@@ -217,7 +228,19 @@ Statement Batch::Sql(int64_t log_rows_kept) const {
     rows.requests.push_back(
         {*decided.remember, decided.pending->command.body_hash, EncodeAnswer(decided.decision)});
   }
-  return WriteBatchSql(rows);
+  return rows;
+}
+
+Statement Batch::Sql(int64_t log_rows_kept) const { return WriteBatchSql(Rows(log_rows_kept)); }
+
+Statement Batch::SqlIfUnmoved(int64_t log_rows_kept) const {
+  std::vector<RequestKey> keys;
+  for (const Decided& decided : decided_) {
+    std::optional<RequestKey> key = KeyOf(decided.pending->command);
+    if (key) keys.push_back(*std::move(key));
+  }
+  if (!writes()) return CheckUnmovedSql(base_->position(), keys);
+  return WriteBatchIfUnmovedSql(Rows(log_rows_kept), keys);
 }
 
 std::vector<Answer> Batch::TakeAnswers() {

@@ -58,6 +58,16 @@ class Batch {
   // called, a batch that returns a kept answer also writes a log row: the commit of that row proves
   // that the kept answer is durable.
   void TrustBase() { base_is_durable_ = true; }
+  // To be called before the first Offer if the batch is decided before it is sent: Offer then does
+  // not begin the commands, and BeginAll must be called before the batch is sent.
+  void BeginLater() { begins_later_ = true; }
+  // Begins all commands. Returns false if a command was answered or cancelled, or if its deadline
+  // is not after `now`. The batch must then not be sent, because it contains what that command
+  // changes; the caller calls ReturnAll.
+  bool BeginAll(absl::Time now);
+  // Makes all commands of the batch wait again. To be called only if it is certain that PostgreSQL
+  // has not written the batch and never will.
+  void ReturnAll();
   // Makes the batch write a log row even if no command changes anything.
   void ForceRow() { forced_ = true; }
   // Whether the batch has a log row to write.
@@ -72,12 +82,19 @@ class Batch {
   // The part of the log row about each command that changed something or has a request id.
   const std::vector<LogCommand>& log() const { return log_; }
   std::vector<PendingPtr> Commands() const;
+  int command_count() const { return static_cast<int>(decided_.size()); }
+  // Whether the batch keeps an answer under `key`.
+  bool Keeps(const RequestKey& key) const { return own_.contains(key); }
 
   // Ends the batch and gives next() its revision. No command may be offered afterwards. REQUIRES:
   // writes().
   void Close();
   // The statement that writes the batch to the database. REQUIRES: Close() was called.
   Statement Sql(int64_t log_rows_kept) const;
+  // The statement that takes the ledger's lock and then writes the batch, if any, provided that the
+  // newest log row is that of base() and that no answer is kept for a command of the batch. Returns
+  // one row if that is so, else none. REQUIRES: Close() was called, or writes() is false.
+  Statement SqlIfUnmoved(int64_t log_rows_kept) const;
   // The state after the commands that were decided so far. Before Close() it has the revision of
   // base().
   StatePtr next() const { return next_; }
@@ -99,6 +116,7 @@ class Batch {
   bool Replay(const RequestKey& key, const std::string* hash, Decided* decided);
   // Applies the changes of `decided` to next(), and adds them to the touched rows and to the log.
   void Apply(const Decided& decided);
+  BatchRows Rows(int64_t log_rows_kept) const;
   // Gives every decision of this batch the revision of next().
   void Stamp();
 
@@ -116,6 +134,7 @@ class Batch {
   int64_t accepted_ = 0;  // commands that were not refused
   BatchTally tally_;
   bool forced_ = false;
+  bool begins_later_ = false;
   bool base_is_durable_ = false;
 };
 

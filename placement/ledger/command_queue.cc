@@ -1,5 +1,8 @@
 #include "placement/ledger/command_queue.h"
 
+#include <sys/eventfd.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <utility>
 
@@ -23,16 +26,49 @@ bool Pending::Begin() {
   return phase.compare_exchange_strong(expected, Phase::kBegun) || expected == Phase::kBegun;
 }
 
+void Pending::Return() {
+  Phase begun = Phase::kBegun;
+  phase.compare_exchange_strong(begun, Phase::kWaiting);
+}
+
 std::optional<Answer> Pending::Settle(Decision decision) {
   if (phase.exchange(Phase::kAnswered) == Phase::kAnswered) return std::nullopt;
   return Answer{std::move(done), std::move(decision)};
+}
+
+CommandQueue::CommandQueue(int commands_max)
+    : commands_max_(commands_max), event_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
+  BERTH_CHECK(event_ >= 0);
+}
+
+CommandQueue::~CommandQueue() { close(event_); }
+
+void CommandQueue::Signal() {
+  armed_ = 0;
+  signalled_ = true;
+  (void)eventfd_write(event_, 1);
+}
+
+bool CommandQueue::Arm(int64_t count) {
+  const MutexLock lock(&mutex_);
+  if (std::exchange(signalled_, false)) {
+    eventfd_t ignored = 0;
+    (void)eventfd_read(event_, &ignored);
+  }
+  const bool enough = static_cast<int64_t>(waiting_.size()) >= count;
+  armed_ = enough ? 0 : count;
+  return enough;
 }
 
 bool CommandQueue::Push(const PendingPtr& pending) {
   const MutexLock lock(&mutex_);
   if (closed_ || static_cast<int>(waiting_.size()) >= commands_max_) return false;
   waiting_.push_back(pending);
-  if (waiting_.size() == 1) changed_.Signal();
+  if (armed_ > 0) {
+    if (static_cast<int64_t>(waiting_.size()) >= armed_) Signal();
+  } else if (waiting_.size() == 1) {
+    changed_.Signal();
+  }
   return true;
 }
 
@@ -45,6 +81,7 @@ void CommandQueue::PutBack(const std::vector<PendingPtr>& pendings) {
 
 std::vector<PendingPtr> CommandQueue::Take(int commands_max, absl::Duration wait) {
   const MutexLock lock(&mutex_);
+  armed_ = 0;
   if (waiting_.empty() && !closed_ && !nudged_) {
     changed_.WaitFor(&mutex_, absl::ToChronoNanoseconds(wait));
   }
@@ -75,6 +112,7 @@ void CommandQueue::Nudge() {
   const MutexLock lock(&mutex_);
   nudged_ = true;
   changed_.Signal();
+  if (armed_ > 0) Signal();
 }
 
 void CommandQueue::Close() {
@@ -93,6 +131,11 @@ void CommandQueue::SetBegun(std::vector<PendingPtr> pendings) {
   // is released.
   const MutexLock lock(&mutex_);
   begun_.swap(pendings);
+}
+
+void CommandQueue::AddBegun(const std::vector<PendingPtr>& pendings) {
+  const MutexLock lock(&mutex_);
+  begun_.insert(begun_.end(), pendings.begin(), pendings.end());
 }
 
 std::vector<Answer> CommandQueue::Expire(absl::Time now) {

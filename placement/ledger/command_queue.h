@@ -36,6 +36,9 @@ struct Pending {
   // Moves the command from kWaiting to kBegun. Returns true if it is in kBegun now, even if it was
   // before the call; false if the command was answered already.
   bool Begin();
+  // Moves the command from kBegun back to kWaiting, if it is in kBegun. To be called only if the
+  // command was certainly not done and the batch that began it will never be written.
+  void Return();
   // Moves the command to kAnswered and returns the answer, which the caller must give. Returns
   // nothing if the command was answered already.
   std::optional<Answer> Settle(Decision decision);
@@ -47,7 +50,10 @@ absl::Status WhyNotBegin(const Pending& pending, absl::Time now);
 
 class CommandQueue {
  public:
-  explicit CommandQueue(int commands_max) : commands_max_(commands_max) {}
+  explicit CommandQueue(int commands_max);
+  ~CommandQueue();
+  CommandQueue(const CommandQueue&) = delete;
+  CommandQueue& operator=(const CommandQueue&) = delete;
 
   // Appends `pending`. Returns false, and appends nothing, if the queue is full or closed.
   bool Push(const PendingPtr& pending);
@@ -67,20 +73,33 @@ class CommandQueue {
 
   int64_t size() const;
 
+  // For a thread that waits for the queue and for something else at once. Returns whether `count`
+  // commands wait. If not, event() can be read as soon as they do, or after Nudge, until Take is
+  // called. For the thread that calls Take.
+  bool Arm(int64_t count);
+  // The file descriptor of the queue's event.
+  int event() const { return event_; }
+
   // Replaces the list of begun commands, i.e. those in the present batch or waiting for a batch of
   // their own. Expire checks the deadlines of these commands, too.
   void SetBegun(std::vector<PendingPtr> pendings);
+  void AddBegun(const std::vector<PendingPtr>& pendings);
   // Returns the answers to all commands whose deadline is not after `now`, and to waiting commands
   // that were cancelled. A waiting command leaves the queue, and its answer says that nothing was
   // done. A begun command stays with the writer, and its answer is "outcome unknown".
   std::vector<Answer> Expire(absl::Time now);
 
  private:
+  void Signal() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+
   const int commands_max_;
+  const int event_;
   mutable Mutex mutex_;
   CondVar changed_;
   std::deque<PendingPtr> waiting_ ABSL_GUARDED_BY(mutex_);
   std::vector<PendingPtr> begun_ ABSL_GUARDED_BY(mutex_);
+  int64_t armed_ ABSL_GUARDED_BY(mutex_) = 0;  // the count that Arm was called with; 0: not armed
+  bool signalled_ ABSL_GUARDED_BY(mutex_) = false;  // event_ can be read
   bool closed_ ABSL_GUARDED_BY(mutex_) = false;
   bool nudged_ ABSL_GUARDED_BY(mutex_) = false;
 };

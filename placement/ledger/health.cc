@@ -82,6 +82,10 @@ LedgerHealth Health::Snapshot() const {
   snapshot.consumer_conflicts = consumer_conflicts;
   snapshot.followed_rows = followed_rows;
   snapshot.reloads = reloads;
+  snapshot.short_batches = short_batches;
+  snapshot.moved_batches = moved_batches;
+  snapshot.dropped_batches = dropped_batches;
+  snapshot.ahead_batches = ahead_batches;
   return snapshot;
 }
 

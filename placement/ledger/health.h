@@ -35,6 +35,12 @@ struct LedgerHealth {
   int64_t claims_done = 0, claims_without_room = 0, claims_refused = 0;
   int64_t provider_conflicts = 0, consumer_conflicts = 0;
   int64_t followed_rows = 0, reloads = 0;  // log rows applied; loads of all tables
+  // Batches that the short road committed or answered; batches that were decided in vain because
+  // the comparison under the lock failed; batches that were decided and not sent, because a command
+  // was cancelled or too late, or because the batch before failed. The commands of the last two
+  // kinds were decided again.
+  int64_t short_batches = 0, moved_batches = 0, dropped_batches = 0;
+  int64_t ahead_batches = 0;  // batches that were decided while the one before was committed
 };
 
 class Health {
@@ -84,6 +90,7 @@ class Health {
   std::atomic<int64_t> claims_done{0}, claims_without_room{0}, claims_refused{0};
   std::atomic<int64_t> provider_conflicts{0}, consumer_conflicts{0};
   std::atomic<int64_t> followed_rows{0}, reloads{0};
+  std::atomic<int64_t> short_batches{0}, moved_batches{0}, dropped_batches{0}, ahead_batches{0};
 
  private:
   const std::function<void(const std::string&)> tell_operator_;

@@ -13,7 +13,9 @@
 //      capacity below the use. No command raises the use of such a class (P-4, P-132).
 //   3. Revisions are consecutive: the state at revision R contains the changes of all log rows up
 //      to R and of none after R.
-//   4. The writer decides a batch on the newest published state, while it holds the ledger's lock.
+//   4. A batch takes effect only if it was decided on the state of the newest log row. The writer
+//      decides it while it holds the ledger's lock, or PostgreSQL compares the two rows under the
+//      lock (roads.h).
 #ifndef BERTH_PLACEMENT_LEDGER_LEDGER_H_
 #define BERTH_PLACEMENT_LEDGER_LEDGER_H_
 

@@ -12,7 +12,26 @@
 namespace berth::placement {
 
 // Steps of the writer. A test can stop the writer, or the writer's database, at one of these steps.
-enum class LedgerStep { kBeforeLock, kLocked, kBeforeWrite, kCommitted, kPublished };
+//   kBeforeLock    the commands of the batch are taken; none is decided
+//   kLocked        long road only: this process has the lock
+//   kDecided       short road only: the batch is decided, and no command has begun
+//   kDecidedAhead  short road only: a batch is decided while the one before it is being committed
+//   kBeforeWrite   the message that writes the batch is about to be sent
+//   kCommitted, kPublished
+enum class LedgerStep {
+  kBeforeLock,
+  kLocked,
+  kDecided,
+  kDecidedAhead,
+  kBeforeWrite,
+  kCommitted,
+  kPublished
+};
+
+// Which roads the writer may take (roads.h). kShortFirst: every batch tries the short road first,
+// even if another process writes all the time. For tests and comparisons; kByHistory is the
+// default.
+enum class LedgerRoads { kByHistory, kLong, kShortFirst };
 
 struct LedgerOptions {
   std::string database_url;
@@ -38,6 +57,7 @@ struct LedgerOptions {
   std::function<absl::Time()> wall_clock = absl::Now;
   // A monotonic clock that also runs while the machine sleeps. Empty: CLOCK_BOOTTIME.
   std::function<absl::Duration()> boot_clock;
+  LedgerRoads roads = LedgerRoads::kByHistory;
   std::function<void(LedgerStep)> at_step;  // called by the writer's thread; for tests
   std::function<void(const std::string&)>
       tell_operator;  // called with a text for each lost connection, recovery and alarm

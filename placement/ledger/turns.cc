@@ -24,6 +24,7 @@ Turn NextTurn(LastBatch last, const TurnsWaiting& waiting) {
 Turn Turns::Begin(bool shared_waits) {
   turn_ = NextTurn(last_, {unsettled(), shared_waits, !alone_.empty(), large_ != nullptr});
   BERTH_CHECK((turn_ == Turn::kSettle) == unsettled());
+  missing_ = false;
   const bool own = turn_ == Turn::kAlone || turn_ == Turn::kLarge;
   BERTH_CHECK(!own || last_ == LastBatch::kShared || !shared_waits);
   return turn_;
@@ -73,8 +74,12 @@ bool Turns::AddLarge(const PendingPtr& pending) {
 }
 
 void Turns::Lost(std::unique_ptr<Batch> batch) {
-  BERTH_CHECK(in_doubt_ == nullptr && batch != nullptr);
-  BERTH_CHECK(turn_ == Turn::kSettle ? batch->Commands().empty() : unproven_.empty());
+  BERTH_CHECK(batch != nullptr);
+  if (turn_ == Turn::kSettle) {
+    BERTH_CHECK(batch->Commands().empty());
+    return;
+  }
+  BERTH_CHECK(!unsettled());
   in_doubt_ = std::move(batch);
   for (const PendingPtr& pending : in_doubt_->Commands()) ++pending->losses;
 }
@@ -84,17 +89,21 @@ void Turns::Found() {
   unproven_.push_back(std::move(in_doubt_));
 }
 
-void Turns::NotFound() {
+void Turns::Missing() {
   BERTH_CHECK(turn_ == Turn::kSettle && in_doubt_ != nullptr);
-  for (PendingPtr& pending : in_doubt_->Commands()) {
-    if (pending->phase == Pending::Phase::kBegun) AddAlone(std::move(pending));
-  }
-  in_doubt_.reset();
+  missing_ = true;
 }
 
 std::vector<std::unique_ptr<Batch>> Turns::TakeProven() {
-  BERTH_CHECK(in_doubt_ == nullptr);
-  BERTH_CHECK(turn_ == Turn::kSettle || unproven_.empty());
+  BERTH_CHECK(in_doubt_ == nullptr || missing_);
+  BERTH_CHECK(turn_ == Turn::kSettle || !unsettled());
+  if (missing_) {
+    for (PendingPtr& pending : in_doubt_->Commands()) {
+      if (pending->phase == Pending::Phase::kBegun) AddAlone(std::move(pending));
+    }
+    in_doubt_.reset();
+    missing_ = false;
+  }
   return std::exchange(unproven_, {});
 }
 
@@ -112,12 +121,14 @@ std::vector<PendingPtr> Turns::UnsettledCommands() const {
 std::vector<PendingPtr> Turns::Begun() const {
   std::vector<PendingPtr> commands = UnsettledCommands();
   commands.insert(commands.end(), alone_.begin(), alone_.end());
+  if (large_ != nullptr) commands.push_back(large_);
   return commands;
 }
 
 std::vector<PendingPtr> Turns::GiveUpUnsettled() {
   std::vector<PendingPtr> commands = UnsettledCommands();
   in_doubt_.reset();
+  missing_ = false;
   unproven_.clear();
   return commands;
 }

@@ -23,8 +23,15 @@
 //   event       what happened                       what follows
 //   Lost        the connection broke at its commit  outcome unknown; each command has one more loss
 //   Found       its row was found in the log        the batch waits for proof that it is durable
-//   NotFound    the log does not have its row       unanswered commands are to be decided alone
-//   TakeProven  this process committed a batch      all batches that waited for proof are settled
+//   Missing     the log does not have its row       outcome unknown until the next event
+//   TakeProven  this process committed a batch      all batches that waited for proof are settled;
+//                                                   the commands of a missing batch are to be
+//                                                   decided alone
+//
+// A missing batch is not given up before the batch of the settle turn is committed, because its
+// message may still be on the way to PostgreSQL or wait for the lock there. The committed row makes
+// the comparison in that message fail (lock_ledger_at). If the settle turn's own batch is lost, it
+// is forgotten, because it has no commands; the next turn settles again.
 //
 // Invariants, checked in every build:
 //   1. While a batch is unsettled, every turn is a settle turn: no new command is decided.
@@ -88,25 +95,28 @@ class Turns {
   // nothing, if another large command waits already.
   bool AddLarge(const PendingPtr& pending);
 
-  // To be called when the connection was lost while `batch` was committed.
+  // To be called when the connection was lost while `batch` was committed. The batch of a settle
+  // turn is forgotten.
   void Lost(std::unique_ptr<Batch> batch);
   // The batch in doubt, i.e. the batch whose outcome is unknown; null if there is none.
   const Batch* in_doubt() const { return in_doubt_.get(); }
   // To be called when the row of the batch in doubt was found in the log.
   void Found();
-  // To be called when the log does not have the row of the batch in doubt and never will. The
-  // batch's commands that were not answered yet now wait to be decided alone.
-  void NotFound();
+  // To be called when the log does not have the row of the batch in doubt.
+  void Missing();
   // To be called when a batch of this process was committed. Returns the earlier batches that this
-  // commit proves to be durable.
+  // commit proves to be durable. If the batch in doubt is missing, its commands that were not
+  // answered yet now wait to be decided alone.
   std::vector<std::unique_ptr<Batch>> TakeProven();
 
+  // Whether a command waits for a batch of its own.
+  bool OwnBatchWaits() const { return !alone_.empty() || large_ != nullptr; }
   bool unsettled() const { return in_doubt_ != nullptr || !unproven_.empty(); }
   // Whether nothing is left to do for commands that were in a batch: no batch is unsettled, and no
   // command waits to be decided alone.
   bool settled() const { return !unsettled() && alone_.empty(); }
-  // The commands that were in a batch and have no answer yet: those of unsettled batches, and those
-  // that wait to be decided alone.
+  // The commands that are in no queue and have no answer yet: those of unsettled batches, and those
+  // that wait for a batch of their own.
   std::vector<PendingPtr> Begun() const;
   // Gives up all unsettled batches and returns their commands. The outcome of these commands is
   // unknown.
@@ -118,7 +128,8 @@ class Turns {
  private:
   std::vector<PendingPtr> UnsettledCommands() const;
 
-  std::unique_ptr<Batch> in_doubt_;               // the batch of unknown outcome
+  std::unique_ptr<Batch> in_doubt_;  // the batch of unknown outcome
+  bool missing_ = false;             // in this turn the log did not have the row of in_doubt_
   std::vector<std::unique_ptr<Batch>> unproven_;  // batches whose row was found, oldest first
   std::deque<PendingPtr> alone_;
   PendingPtr large_;

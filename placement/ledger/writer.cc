@@ -31,6 +31,7 @@ Writer::Writer(const LedgerOptions& options, Publisher* publisher, CommandQueue*
       queue_(queue),
       answerer_(answerer),
       health_(health),
+      roads_(options.roads),
       clock_(options.wall_clock, [publisher] { return publisher->BootTime(); }),
       pause_(kPauseMin) {
   clock_.Now(publisher_->Newest()->position());
@@ -95,10 +96,10 @@ void Writer::Run() {
     }
     RotateRequests();
     if (connection_ == nullptr) continue;  // the connection broke in RotateRequests
-    const std::vector<PendingPtr> commands = BeginTurn();
+    std::vector<PendingPtr> commands = BeginTurn();
     const bool no_command = turns_.turn() == Turn::kShared && commands.empty();
     if (no_command && !LeasesWantBatch()) continue;
-    RunBatch(commands);
+    RunBatch(std::move(commands));
   }
   RefuseAll(NotDone("placement is stopping: nothing was done, try again"));
   GiveUpUnsettled();
@@ -169,19 +170,31 @@ std::vector<PendingPtr> Writer::BeginTurn() {
                       shared_waits ? absl::ZeroDuration() : IdleWait());
 }
 
-void Writer::RunBatch(const std::vector<PendingPtr>& commands) {
+void Writer::RunBatch(std::vector<PendingPtr> commands) {
+  NoteBegun(commands, {});
+  Step(LedgerStep::kBeforeLock);
+  if (ChooseRoad(commands) == Road::kShort) return TakeShortRoad(std::move(commands));
+  TakeLongRoad(commands);
+}
+
+void Writer::NoteBegun(const std::vector<PendingPtr>& first, const std::vector<PendingPtr>& next) {
   std::vector<PendingPtr> begun = turns_.Begun();
-  begun.insert(begun.end(), commands.begin(), commands.end());
+  begun.insert(begun.end(), first.begin(), first.end());
+  begun.insert(begun.end(), next.begin(), next.end());
   queue_->SetBegun(std::move(begun));
+}
+
+void Writer::TakeLongRoad(const std::vector<PendingPtr>& commands) {
   std::vector<RequestKey> keys;
   for (const PendingPtr& pending : commands) {
     const std::optional<RequestKey> key = KeyOf(pending->command);
     if (key) keys.push_back(*key);
   }
-  Step(LedgerStep::kBeforeLock);
   const absl::StatusOr<LockedHead> locked = LockAndReadHead(*connection_, keys);
   if (!locked.ok()) return LockFailed(locked.status(), commands);
   Step(LedgerStep::kLocked);
+  const BatchId head = locked->head ? locked->head->position.batch : BatchId();
+  roads_.SawHead(head != publisher_->Newest()->position().batch);
   if (!ReachHead(locked->head)) return PutBack(commands);
   const StatePtr base = publisher_->Newest();
   auto batch = std::make_unique<Batch>(base, clock_.Now(base->position()), locked->requests);
@@ -189,7 +202,7 @@ void Writer::RunBatch(const std::vector<PendingPtr>& commands) {
   if (turns_.turn() == Turn::kSettle && !Settle(*batch)) return;
   if (!AllowLongSilence(commands)) return PutBack(commands);
   if (turns_.turn() == Turn::kShared) OfferExpiry(*batch);
-  DecideAll(commands, *batch);
+  DecideAll(commands, true, *batch);
   turns_.Decided(batch->row_count() > options_.batch_rows_max);
   if (batch->writes()) return Write(std::move(batch));
   const absl::Status ended = Call("ROLLBACK");
@@ -269,7 +282,7 @@ Batch::Verdict Writer::Offer(const PendingPtr& pending, bool first, bool others_
   return first && verdict == Batch::Verdict::kFull ? Batch::Verdict::kTooBig : verdict;
 }
 
-void Writer::DecideAll(const std::vector<PendingPtr>& commands, Batch& batch) {
+bool Writer::DecideAll(const std::vector<PendingPtr>& commands, bool first, Batch& batch) {
   const absl::Time now = absl::Now();
   const absl::Duration until = publisher_->BootTime() + options_.batch_deciding_max;
   int64_t facts_bytes = 0;
@@ -286,7 +299,8 @@ void Writer::DecideAll(const std::vector<PendingPtr>& commands, Batch& batch) {
                       publisher_->BootTime() > until;
     const bool others_wait = i + 1 < commands.size() || queue_->size() > 0;
     const Batch::Verdict verdict =
-        i > 0 && full ? Batch::Verdict::kFull : Offer(pending, i == 0, others_wait, batch);
+        !first && full ? Batch::Verdict::kFull : Offer(pending, first, others_wait, batch);
+    first = false;
     if (verdict == Batch::Verdict::kFull) {
       rest.insert(rest.end(), commands.begin() + static_cast<int64_t>(i), commands.end());
       break;
@@ -297,6 +311,7 @@ void Writer::DecideAll(const std::vector<PendingPtr>& commands, Batch& batch) {
     if (!turns_.AddLarge(pending)) rest.push_back(pending);
   }
   PutBack(rest);
+  return rest.empty();
 }
 
 void Writer::Write(std::unique_ptr<Batch> batch) {
@@ -311,21 +326,29 @@ void Writer::Write(std::unique_ptr<Batch> batch) {
   if (!status.ok()) {
     publisher_->EndCommit(batch->id());
     if (status.code() != absl::StatusCode::kUnavailable) return Refused(status, *batch);
-    health_->in_doubt += static_cast<int64_t>(batch->Commands().size());
-    health_->Tell(absl::StrCat("it is not known whether the last batch of writes was committed: ",
-                               status.message()));
-    turns_.Lost(std::move(batch));
-    return ConnectionLost();
+    return Lost(std::move(batch), status);
   }
+  Committed(*batch, began);
+}
+
+void Writer::Committed(Batch& batch, absl::Duration began) {
+  PublishCommitted(batch, began);
+  AnswerCommitted(batch);
+}
+
+void Writer::PublishCommitted(Batch& batch, absl::Duration began) {
   BatchSucceeded();
-  committed_ = batch->id();
+  committed_ = batch.id();
   Step(LedgerStep::kCommitted);
-  publisher_->Publish(*batch->base(), batch->next(), batch->log());
-  publisher_->EndCommit(batch->id());
+  publisher_->Publish(*batch.base(), batch.next(), batch.log());
+  publisher_->EndCommit(batch.id());
   publisher_->SetFresh(began);
   ++health_->batches;
+}
+
+void Writer::AnswerCommitted(Batch& batch) {
   for (const std::unique_ptr<Batch>& proven : turns_.TakeProven()) AnswerAll(*proven);
-  AnswerAll(*batch);
+  AnswerAll(batch);
   Step(LedgerStep::kPublished);
 }
 
@@ -340,10 +363,11 @@ void Writer::AnswerAll(Batch& batch) {
   }
 }
 
+int64_t Writer::HourOf(absl::Time ledger_time) { return absl::ToUnixSeconds(ledger_time) / 3600; }
+
 void Writer::RotateRequests() {
-  const Position position = publisher_->Newest()->position();
-  const absl::Time now = clock_.Now(position);
-  const int64_t hour = absl::ToUnixSeconds(now) / 3600;
+  const absl::Time now = clock_.Now(publisher_->Newest()->position());
+  const int64_t hour = HourOf(now);
   if (hour == rotated_hour_) return;
   // Set even if the call below fails: the old request ids are then dropped with those of the next
   // hour.

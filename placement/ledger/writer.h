@@ -3,13 +3,19 @@
 //
 // Writer owns the thread and the connection that writes. Any thread may call Stop, Watch and
 // ConnectsSlowly. Start is called once. Turns (turns.h) decides which batch is next. The code that
-// handles failures is in writer_faults.cc, and the code that ends leases in writer_leases.cc.
+// handles failures is in writer_faults.cc, the code of the short road (roads.h) in writer_short.cc
+// and writer_ahead.cc, and the code that ends leases in writer_leases.cc.
 //
 // Invariants:
-//   1. Only the thread that holds the lock decides. It decides on the state of the newest log row.
+//   1. A decision takes effect, or is answered, only if it was made on the state of the newest log
+//      row. On the long road the writer decides while it holds the lock. On the short road it
+//      decides first, and PostgreSQL compares the state with the newest log row under the lock.
 //   2. A command is answered after the commit of its batch, or when it is certain that the command
 //      was not done, or with "outcome unknown".
 //   3. A batch is published after its commit and before its answers are given.
+//   4. While a batch on the short road is being committed, one more batch may be decided on the
+//      state that this commit will make. It is sent after the commit has succeeded. Else it is
+//      dropped: none of its commands has begun, and all go back to the queue.
 #ifndef BERTH_PLACEMENT_LEDGER_WRITER_H_
 #define BERTH_PLACEMENT_LEDGER_WRITER_H_
 
@@ -31,6 +37,7 @@
 #include "placement/ledger/health.h"
 #include "placement/ledger/options.h"
 #include "placement/ledger/publisher.h"
+#include "placement/ledger/roads.h"
 #include "placement/ledger/turns.h"
 #include "placement/store/database.h"
 #include "placement/store/rows.h"
@@ -77,7 +84,33 @@ class Writer {
   // Begins the next turn and returns the commands of the turn.
   std::vector<PendingPtr> BeginTurn();
   // Decides and writes the batch of the present turn, which contains `commands`.
-  void RunBatch(const std::vector<PendingPtr>& commands);
+  void RunBatch(std::vector<PendingPtr> commands);
+  // Replaces the queue's list of begun commands by the commands of `first`, those of `next`, and
+  // those that turns_ keeps.
+  void NoteBegun(const std::vector<PendingPtr>& first, const std::vector<PendingPtr>& next);
+  // Takes the lock, decides `commands` and writes the batch.
+  void TakeLongRoad(const std::vector<PendingPtr>& commands);
+
+  // The next six methods are defined in writer_short.cc.
+  Road ChooseRoad(const std::vector<PendingPtr>& commands);
+  // Decides `commands` and sends the batch, then those that were decided ahead. If a batch was not
+  // written, its commands go back to the queue, and the next batch takes the long road.
+  void TakeShortRoad(std::vector<PendingPtr> commands);
+  // Begins the commands of `batch` and sends the batch. Returns false if nothing was sent; the
+  // commands are back in the queue then.
+  bool Send(Batch& batch);
+  // Waits for the outcome of `batch`, which was sent. Returns whether it took effect.
+  // If it did not, its commands and those of `ahead`, which may be null, are taken care of.
+  bool Receive(std::unique_ptr<Batch>& batch, std::unique_ptr<Batch>& ahead);
+  void ShortRoadFailed(const absl::Status& status, Batch& batch);
+  void TakeBack(Batch& batch);
+
+  // The next three methods are defined in writer_ahead.cc. Decides commands of the queue on the
+  // state that `sent` will make, until the outcome of `sent` can be received. Returns null if
+  // nothing was decided.
+  std::unique_ptr<Batch> DecideAhead(const Batch& sent);
+  bool MayDecideAhead(const Batch& sent);
+  bool AddAhead(const Batch& sent, std::unique_ptr<Batch>* ahead);
   // Applies the log rows after the published state, `head` included, while the ledger's lock is
   // held. Returns false if the batch cannot go on; the transaction is over then.
   bool ReachHead(const std::optional<LogRow>& head);
@@ -94,11 +127,19 @@ class Writer {
   absl::Status WhyNotDecide(const Pending& pending, absl::Time now) const;
   // Offers `pending` to `batch`. `first`: no other command of the queue was offered to the batch.
   Batch::Verdict Offer(const PendingPtr& pending, bool first, bool others_wait, Batch& batch);
-  void DecideAll(const std::vector<PendingPtr>& commands, Batch& batch);
+  // Offers `commands` to `batch`. Puts back those that the batch has no room for, and returns
+  // whether there are none. `first`: no command of the queue was offered to the batch.
+  bool DecideAll(const std::vector<PendingPtr>& commands, bool first, Batch& batch);
   void Write(std::unique_ptr<Batch> batch);
+  // To be called when `batch` was committed. Publishes it and answers its commands, after those of
+  // earlier batches that the commit proves to be durable. `began`: before the commit was sent.
+  void Committed(Batch& batch, absl::Duration began);
+  void PublishCommitted(Batch& batch, absl::Duration began);
+  void AnswerCommitted(Batch& batch);
   void AnswerAll(Batch& batch);
   // Once an hour, drops the request ids that are too old.
   void RotateRequests();
+  static int64_t HourOf(absl::Time ledger_time);
   void Step(LedgerStep step) const;
   absl::Status Call(const std::string& sql);
 
@@ -126,6 +167,10 @@ class Writer {
   void RefuseAll(absl::Status status);
   void GiveUpUnsettled();
   void LockFailed(const absl::Status& status, const std::vector<PendingPtr>& commands);
+  // Ends the session of a paused process that holds the lock. REQUIRES: no transaction is open.
+  void EndIdleHolder();
+  // Handles the loss of the connection while `batch` was committed.
+  void Lost(std::unique_ptr<Batch> batch, const absl::Status& status);
   void Refused(const absl::Status& status, Batch& batch);
   void RefusedAlone(const absl::Status& status, const PendingPtr& pending);
   void Reload();
@@ -152,6 +197,7 @@ class Writer {
   Database* connection_ = nullptr;  // database_, or null
   BatchId committed_;               // the newest batch that this process knows to be durable
   Turns turns_;
+  Roads roads_;
   // LeasesWantBatch returns false before this time of the boot clock, because a release failed.
   std::shared_ptr<std::atomic<int64_t>> leases_wait_until_ns_ =
       std::make_shared<std::atomic<int64_t>>(0);
@@ -159,8 +205,9 @@ class Writer {
   std::optional<absl::Duration> reloaded_at_;
   LedgerClock clock_;
   int64_t rotated_hour_ = -1;
-  absl::Duration pause_;  // the length of the next pause after a failure
-  int disconnects_ = 0;   // broken connections since a batch succeeded
+  absl::Duration sent_at_;  // when the message of the short road was sent, on the boot clock
+  absl::Duration pause_;    // the length of the next pause after a failure
+  int disconnects_ = 0;     // broken connections since a batch succeeded
   std::thread thread_;
 };
 

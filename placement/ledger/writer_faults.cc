@@ -68,13 +68,10 @@ void Writer::LockFailed(const absl::Status& status, const std::vector<PendingPtr
     return ConnectionLost();
   }
   if (commands.empty() && turns_.turn() == Turn::kShared) PutOffLeases();
-  const bool timed_out = SqlStateOf(status) == "55P03";
+  const bool timed_out = SqlStateOf(status) == kLockTimeout;
   const absl::Status ended = Call("ROLLBACK");
   if (timed_out && ended.ok()) {
-    const absl::StatusOr<bool> found = EndIdleLockHolder(*connection_);
-    health_->Tell(found.ok() && *found ? "another process was paused while it held the ledger's "
-                                         "lock: its database session was ended"
-                                       : "the ledger's lock is held by another process");
+    EndIdleHolder();
     return PutBack(commands);
   }
   health_->Tell(absl::StrCat("the database does not take writes: ", status.message()));
@@ -83,6 +80,21 @@ void Writer::LockFailed(const absl::Status& status, const std::vector<PendingPtr
   RefuseAll(Unwritable());
   Disconnect();
   Pause();
+}
+
+void Writer::EndIdleHolder() {
+  const absl::StatusOr<bool> found = EndIdleLockHolder(*connection_);
+  health_->Tell(found.ok() && *found ? "another process was paused while it held the ledger's "
+                                       "lock: its database session was ended"
+                                     : "the ledger's lock is held by another process");
+}
+
+void Writer::Lost(std::unique_ptr<Batch> batch, const absl::Status& status) {
+  health_->in_doubt += static_cast<int64_t>(batch->Commands().size());
+  health_->Tell(absl::StrCat("it is not known whether the last batch of writes was committed: ",
+                             status.message()));
+  turns_.Lost(std::move(batch));
+  ConnectionLost();
 }
 
 // Handles the refusal by PostgreSQL of the statement that writes the batch. Nothing took effect.
@@ -146,10 +158,12 @@ void Writer::Reload() {
   publisher_->Replace(std::make_shared<const State>(*std::move(state)));
 }
 
-// Looks in the log for the batch in doubt. Returns false if the log could not be read. This process
-// holds the lock, so the session of the lost commit has ended, and the log shows whether the commit
-// took effect. If the log has the row of the batch in doubt, its answers wait until `batch` is
-// committed: only this commit proves that the row is on every standby that must have it.
+// Looks in the log for the batch in doubt. Returns false if the log could not be read. The result
+// counts only after the commit of `batch`, which always writes a row:
+//   - If the log has the row of the batch in doubt, only this commit proves that the row is on
+//     every standby that must have it.
+//   - If the log does not have the row, the message of the batch in doubt may still be on the way
+//     or wait for the lock. Only this commit makes sure that the message writes nothing any more.
 bool Writer::Settle(Batch& batch) {
   batch.ForceRow();
   const Batch* const in_doubt = turns_.in_doubt();
@@ -170,7 +184,7 @@ bool Writer::Settle(Batch& batch) {
   // deleted because of its age, and nobody can tell any more which batch it was of.
   const bool passed = batch.base()->position().revision.number >= position.revision.number;
   if (rows.size() == 0 && passed) ForgetOutcomes(*in_doubt);
-  turns_.NotFound();
+  turns_.Missing();
   return true;
 }
 

@@ -22,6 +22,8 @@ namespace berth::placement {
 
 // The SQLSTATE that the SQL functions raise if a table row is not as the batch expects.
 inline constexpr char kRowsDiffer[] = "BR001";
+// The SQLSTATE of a statement that did not get a lock within lock_timeout.
+inline constexpr char kLockTimeout[] = "55P03";
 
 // The ids of the entities that a batch touched.
 struct Touched {
@@ -94,8 +96,15 @@ struct BatchRows {
   int64_t log_rows_kept = 0;
 };
 
-// The statement that writes a batch.
+// The statement that writes a batch in the open transaction. REQUIRES: the caller holds the
+// ledger's lock, and the newest log row is that of `rows.base`.
 Statement WriteBatchSql(const BatchRows& rows);
+// The statement that takes the ledger's lock and then writes a batch, if the newest log row is that
+// of `rows.base` and no answer is kept for any of `keys`. Returns one row if it has written the
+// batch, and no row if it has written nothing. To be run as a transaction of its own.
+Statement WriteBatchIfUnmovedSql(const BatchRows& rows, const std::vector<RequestKey>& keys);
+// Like WriteBatchIfUnmovedSql for a batch that writes nothing and was decided at `base`.
+Statement CheckUnmovedSql(const Position& base, const std::vector<RequestKey>& keys);
 
 // The statement with the settings of a connection that writes: durable commits, short waits, and
 // plans that are made once per statement.
@@ -106,8 +115,10 @@ std::string WriterSettingsSql();
 std::string LargeBatchSql();
 
 // Ends the session that holds the ledger's lock, if PostgreSQL waits for that session's client: the
-// client is then a paused process. Does not end a session that waits for a standby, because that
-// session has committed, nor the session of a large batch. Returns whether a session was ended.
+// client is then a paused process, whatever the state of the session. Example: a client that was
+// paused after it had sent a prepared call and before it asked for the answer. Does not end a
+// session that waits for a standby, because that session has committed, nor the session of a large
+// batch. Returns whether a session was ended.
 absl::StatusOr<bool> EndIdleLockHolder(Database& database);
 
 }  // namespace berth::placement

@@ -44,6 +44,25 @@ std::string HeadSql() {
   return absl::StrCat("SELECT ", kPositionColumns, " FROM log ORDER BY revision DESC LIMIT 1");
 }
 
+// Appends the condition under which a batch that was decided at `base` may be written. PostgreSQL
+// evaluates it before the calls of the select list.
+void AppendIfUnmoved(const Position& base, const std::vector<RequestKey>& keys, Statement* sql) {
+  SqlCall ids("", 2);
+  for (const RequestKey& key : keys) {
+    ids.Column(0).AddText(key.actor);
+    ids.Column(1).AddText(key.request_id);
+  }
+  sql->Append(" WHERE lock_ledger_at(", kLedgerLock, ",");
+  sql->AppendValue(absl::StrCat(base.revision.number));
+  sql->Append(",");
+  sql->AppendValue(base.batch.ToString());
+  sql->Append(",");
+  ids.Column(0).AppendTo(sql);
+  sql->Append(",");
+  ids.Column(1).AppendTo(sql);
+  sql->Append(")");
+}
+
 }  // namespace
 
 absl::StatusOr<LockedHead> LockAndReadHead(Database& database,
@@ -76,6 +95,19 @@ absl::StatusOr<LockedHead> LockAndReadHead(Database& database,
                                rows.Bytes(row, kPositionColumnCount + 3)});
   }
   return locked;
+}
+
+Statement WriteBatchIfUnmovedSql(const BatchRows& rows, const std::vector<RequestKey>& keys) {
+  Statement sql = WriteBatchSql(rows);
+  AppendIfUnmoved(rows.base->position(), keys, &sql);
+  return sql;
+}
+
+Statement CheckUnmovedSql(const Position& base, const std::vector<RequestKey>& keys) {
+  Statement sql;
+  sql.Append("SELECT true");
+  AppendIfUnmoved(base, keys, &sql);
+  return sql;
 }
 
 absl::StatusOr<std::optional<LogRow>> ReadHead(Database& database) {
@@ -151,9 +183,7 @@ absl::StatusOr<bool> EndIdleLockHolder(Database& database) {
           "oid FROM pg_database WHERE datname = current_database()) AND (l.classid::bigint << 32 | "
           "l.objid::bigint) = ",
           kLedgerLock, " AND a.pid <> pg_backend_pid() AND a.application_name <> '",
-          kLargeBatchName,
-          "' AND a.wait_event = 'ClientRead' "
-          "AND a.state LIKE 'idle in transaction%'"),
+          kLargeBatchName, "' AND a.wait_event = 'ClientRead'"),
       &rows));
   return rows.size() > 0;
 }

@@ -32,6 +32,42 @@ void AddTree(const placement::Tree& tree, ClassSums* sums) {
   }
 }
 
+void MeasureBatches(const placement::LedgerHealth& health, Samples* samples) {
+  const struct {
+    const char* name;
+    const char* help;
+    int64_t value;
+  } counters[] = {
+      {"batches_total", "Batches that this process committed.", health.batches},
+      {"short_batches_total",
+       "Batches that this process committed or answered on the short road: in one round trip.",
+       health.short_batches},
+      {"ahead_batches_total",
+       "Batches that were decided while the batch before them was being committed.",
+       health.ahead_batches},
+      {"moved_batches_total",
+       "Batches on the short road that PostgreSQL did not write, because another process had "
+       "written or because a request id was used before. Their writes were decided again.",
+       health.moved_batches},
+      {"dropped_batches_total",
+       "Batches that were decided and not sent, because a write was cancelled or too late or "
+       "because the batch before failed. Their other writes were decided again.",
+       health.dropped_batches},
+      {"commands_total", "Writes that were answered after their batch.", health.commands},
+      {"refusals_total", "Writes that were refused by a rule.", health.refusals},
+      {"db_in_doubt_total",
+       "Writes whose batch was lost with the connection, so that its outcome had to be looked up.",
+       health.in_doubt},
+      {"db_reconnects_total", "Lost connections that left the outcome of no write unknown.",
+       health.reconnects},
+      {"followed_rows_total", "Log rows of other processes that were applied.",
+       health.followed_rows},
+      {"reloads_total", "Loads of all tables after the start.", health.reloads}};
+  for (const auto& counter : counters) {
+    samples->Counter(counter.name, counter.help, static_cast<double>(counter.value));
+  }
+}
+
 void MeasureLedger(const placement::Ledger& ledger, const State& state, Samples* samples) {
   const placement::LedgerHealth health = ledger.health();
   const placement::Position& position = state.position();
@@ -46,14 +82,7 @@ void MeasureLedger(const placement::Ledger& ledger, const State& state, Samples*
                  absl::ToDoubleSeconds(health.staleness));
   samples->Gauge("command_queue_length", "Writes that wait for the ledger.",
                  static_cast<double>(health.queue_length));
-  const std::pair<const char*, int64_t> counters[] = {
-      {"batches_total", health.batches},          {"commands_total", health.commands},
-      {"refusals_total", health.refusals},        {"db_in_doubt_total", health.in_doubt},
-      {"db_reconnects_total", health.reconnects}, {"followed_rows_total", health.followed_rows},
-      {"reloads_total", health.reloads}};
-  for (const auto& [name, value] : counters) {
-    samples->Counter(name, "Counted by the ledger since the start.", static_cast<double>(value));
-  }
+  MeasureBatches(health, samples);
   const std::pair<const char*, int64_t> claims[] = {{"done", health.claims_done},
                                                     {"no_room", health.claims_without_room},
                                                     {"refused", health.claims_refused}};

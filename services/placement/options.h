@@ -24,6 +24,7 @@ struct PlacementOptions : ServiceOptions {
   std::vector<std::string> cluster_settings;
 
   std::string access_log = "failures";
+  std::string ledger_roads = "auto";
 
   int workers = 0;  // 0: one less than the number of cores
   int worker_queue_max = 1024;

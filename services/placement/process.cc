@@ -47,6 +47,11 @@ AccessLog AccessLogOf(const std::string& name) {
   return name == "all" ? AccessLog::kAll : AccessLog::kFailures;
 }
 
+placement::LedgerRoads LedgerRoadsOf(const std::string& name) {
+  if (name == "long") return placement::LedgerRoads::kLong;
+  return name == "short" ? placement::LedgerRoads::kShortFirst : placement::LedgerRoads::kByHistory;
+}
+
 // The directory of the private PostgreSQL and of the position file. Empty: the process has no state
 // directory.
 std::string StateDirectoryOf(const PlacementOptions& options) {
@@ -62,6 +67,7 @@ placement::LedgerOptions LedgerOptionsOf(const PlacementOptions& options, const 
   ledger.queue_max = options.command_queue_max;
   ledger.staleness_max = options.staleness_max;
   ledger.requests_kept = options.request_keep;
+  ledger.roads = LedgerRoadsOf(options.ledger_roads);
   ledger.tell_operator = [](const std::string& words) { Log(LogLevel::kWarning, words); };
   return ledger;
 }

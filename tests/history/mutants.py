@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Breaks the product in twenty-five ways and sees that the history test, or the test of the part, finds each.
+"""Breaks the product in thirty-one ways and sees that the history test, or the test of the part, finds each.
 
 A copy of the product gets a few lines changed for each mutant; which of them counts a file says when a process starts,
 so that it is built once. A mutant that survives is a bug of the test. Where a promise has no part of its own here,
@@ -27,7 +27,8 @@ TESTS = {"through": ("history/history_test", "History.HoldsThroughKillsPausesAnd
          "turns": ("placement/placement_ledger_test", "Turns.*"),
          "ledger": ("placement/placement_ledger_test", "Ledger.*"),
          "leases": ("placement/placement_ledger_test", "LedgerLease.*"),
-         "requests": ("placement/placement_ledger_test", "LedgerRequest.*")}
+         "requests": ("placement/placement_ledger_test", "LedgerRequest.*"),
+         "short": ("placement/placement_ledger_test", "LedgerShortRoad.*:LedgerLateMessage.*:LedgerAhead.*")}
 SETTLE_SECONDS = 240  # beyond the run itself: to start, to settle what is open, to check
 TRIES = 3             # of the clients' luck, before a mutant counts as one that survives
 
@@ -40,11 +41,50 @@ MUTANTS = [
         ("placement/store/rows_log.cc",
          'absl::StrCat("BEGIN; SELECT pg_advisory_xact_lock(", kLedgerLock, "); ")',
          'absl::StrCat(MUTANT ? "BEGIN; /* pg_advisory_xact_lock( */ SELECT (" : "BEGIN; SELECT pg_advisory_xact_lock(", kLedgerLock, "); ")'),
+        # The short road's lock is another one in each process.
+        ("placement/store/rows_log.cc",
+         'lock_ledger_at(", kLedgerLock, ",");',
+         'lock_ledger_at(", MUTANT ? reinterpret_cast<int64_t>(&ids) : kLedgerLock, ",");'),
         ("placement/store/rows_log.cc",
          '"SET lock_timeout = \'3s\'; "',
          '"SET lock_timeout = \'3s\'; " +\n'
          '         std::string(MUTANT ? "DO $$ BEGIN IF EXISTS (SELECT FROM pg_constraint WHERE conname = \'log_pkey\') "\n'
          '                              "THEN ALTER TABLE log DROP CONSTRAINT log_pkey; END IF; END $$; " : "") +')]),
+    # PostgreSQL compares nothing under the lock.
+    ("short-uncompared", "short", [(
+        "placement/store/rows_log.cc",
+        'sql->Append(" WHERE lock_ledger_at(", ',
+        'sql->Append(MUTANT ? " WHERE true >= lock_ledger_at(" : " WHERE lock_ledger_at(", ')]),
+    # A request id that is kept is not found.
+    ("short-without-ids", "short", [(
+        "placement/store/rows_log.cc",
+        "  for (const RequestKey& key : keys) {\n    ids.Column",
+        "  for (const RequestKey& key : keys) {\n    if (MUTANT) continue;\n    ids.Column")]),
+    # The head is read in the snapshot that the statement took before it had the lock.
+    ("short-old-snapshot", "short", [(
+        "placement/store/rows_log.cc",
+        'return "SET SESSION CHARACTERISTICS',
+        'return std::string(MUTANT ? "ALTER FUNCTION lock_ledger_at STABLE; " : "") +\n         "SET SESSION CHARACTERISTICS')]),
+    ("short-answers-early", "short", [(
+        "placement/ledger/writer_short.cc",
+        "    Step(LedgerStep::kBeforeWrite);\n",
+        "    Step(LedgerStep::kBeforeWrite);\n    if (MUTANT) answerer_->Post(batch.TakeAnswers());\n")]),
+    ("short-refuses-unchecked", "short", [(
+        "placement/ledger/writer_short.cc",
+        "    const bool sent = Send(*batch);\n",
+        "    if (MUTANT && !batch->writes() && batch->BeginAll(absl::Now())) return AnswerAll(*batch);\n"
+        "    const bool sent = Send(*batch);\n")]),
+    # What was decided ahead is sent though the batch that it stood on has failed.
+    ("ahead-survives", "short", [
+        ("placement/ledger/writer_short.cc",
+         "    if (!Receive(batch, ahead)) return;\n",
+         "    std::unique_ptr<Batch> kept = MUTANT ? std::move(ahead) : nullptr;\n"
+         "    const bool took_effect = Receive(batch, ahead);\n"
+         "    if (kept != nullptr) ahead = std::move(kept);\n"
+         "    if (!took_effect && (ahead == nullptr || connection_ == nullptr)) return;\n"),
+        ("placement/ledger/writer_short.cc",
+         "    done = std::exchange(batch, std::move(ahead));\n",
+         "    done = std::exchange(batch, std::move(ahead));\n    if (!took_effect) {\n      done = nullptr;\n      continue;\n    }\n")]),
     # A place that was found before the lock is taken without a look at what is free under it.
     ("check-before-lock", "through", [
         ("placement/claims/search.cc",

@@ -4,10 +4,12 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 
+#include <cstdlib>
 #include <utility>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 
 namespace berth::history {
 namespace {
@@ -20,6 +22,15 @@ bool LacksDatabase(const absl::Status& started) {
   return absl::StrContains(started.message(), "berth-placement: cannot connect to the database") ||
          absl::StrContains(started.message(),
                            "berth-placement: placement has no connection to the database");
+}
+
+// The roads on which the process `which` writes: BERTH_HISTORY_ROADS has a name for each process,
+// for example "short,long".
+std::string RoadsOf(int which) {
+  const char* const given = std::getenv("BERTH_HISTORY_ROADS");
+  const std::vector<std::string> names =
+      absl::StrSplit(given == nullptr ? "short,auto" : given, ',');
+  return names[static_cast<size_t>(which) % names.size()];
 }
 
 std::shared_ptr<grpc::Channel> ConnectTo(const std::string& address) {
@@ -48,7 +59,7 @@ void Servers::Start(int which) {
     process = std::make_unique<e2e::PlacementServer>(
         directories_[which].path(),
         std::vector<std::string>{"--database=" + proxies_[which]->Through(url_),
-                                 "--access-log=none"});
+                                 "--access-log=none", "--ledger-roads=" + RoadsOf(which)});
     started = process->AwaitAddress();
     if (!LacksDatabase(started)) break;
   }

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <cstring>
+#include <set>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
@@ -41,6 +42,46 @@ bool SendAll(int socket, const char* data, size_t size) {
   }
   return true;
 }
+
+// Finds out where a batch goes to the server: in what one client has sent so far.
+class BatchFinder {
+ public:
+  // Whether `data`, which comes next, holds the batch of a writer or its commit.
+  bool Sees(absl::string_view data) {
+    // A message may come in pieces.
+    last_ = last_.substr(last_.size() > 64 ? last_.size() - 64 : 0);
+    absl::StrAppend(&last_, data);
+    // What else a process does under the lock, but for steps of the schema when it starts, begins
+    // and commits in one message.
+    const bool commits = locked_ && absl::StrContains(last_, "COMMIT");
+    locked_ |= absl::StrContains(last_, "pg_advisory_xact_lock(");
+    if (absl::StrContains(last_, "COMMIT") || absl::StrContains(data, "ROLLBACK")) {
+      locked_ = false;
+      last_.clear();
+    }
+    return commits || IsShort(data);
+  }
+
+ private:
+  // Whether `data` binds values to a statement that locks, compares and writes. Notes each
+  // statement of this kind that is prepared.
+  bool IsShort(absl::string_view data) {
+    const size_t prepare = data.find("PREPARE s");
+    if (prepare != absl::string_view::npos && absl::StrContains(data, "lock_ledger_at(")) {
+      const absl::string_view name = data.substr(prepare + 8);
+      names_.insert(std::string(name.substr(0, name.find(' '))));
+      return false;
+    }
+    // Bind: 'B', four bytes of length, the portal's name, which is empty, the statement's name.
+    if (data.size() < 8 || data[0] != 'B') return false;
+    const absl::string_view name = data.substr(6);
+    return names_.count(std::string(name.substr(0, name.find('\0')))) > 0;
+  }
+
+  std::string last_;
+  bool locked_ = false;  // a batch has begun, its commit has not been sent
+  std::set<std::string> names_;
+};
 
 }  // namespace
 
@@ -87,8 +128,8 @@ void CuttingProxy::Serve(int client) {
   const sockaddr_un address = AddressOf(server_directory_);
   bool open = connect(server, reinterpret_cast<const sockaddr*>(&address), sizeof(address)) == 0;
   bool cut_at_answer = false;
-  std::string last_sent;  // a command may come in pieces
-  bool locked = false;    // a batch has begun, its commit has not been sent
+  bool late = false;
+  BatchFinder finder;
   std::vector<char> buffer(1 << 16);
   while (open && !ending_) {
     if (hold_) {
@@ -112,19 +153,16 @@ void CuttingProxy::Serve(int client) {
         break;
       }
       if (from == 0) {
-        last_sent = last_sent.substr(last_sent.size() > 64 ? last_sent.size() - 64 : 0);
-        absl::StrAppend(&last_sent, data);
-        // What else a process does under the lock, but for steps of the schema when it starts, begins
-        // and commits in one message.
-        const bool commits = locked && absl::StrContains(last_sent, "COMMIT");
-        locked |= absl::StrContains(last_sent, "pg_advisory_xact_lock(");
-        if (absl::StrContains(last_sent, "COMMIT") || absl::StrContains(data, "ROLLBACK")) {
-          locked = false;
-          last_sent.clear();
-        }
+        const bool is_batch = finder.Sees(data);
         const Cut cut = cut_;
-        if (cut != Cut::kNever && commits) {
+        if (cut != Cut::kNever && is_batch) {
           cut_ = Cut::kNever;
+          if (cut == Cut::kLate) {
+            KeepLate(client, server, std::string(data));
+            late = true;
+            open = false;
+            break;
+          }
           if (cut == Cut::kBeforeCommit) {
             ++cuts_;
             open = false;
@@ -136,8 +174,35 @@ void CuttingProxy::Serve(int client) {
       open = SendAll(ends[1 - from].fd, data.data(), data.size());
     }
   }
-  close(server);
+  if (!late) close(server);
   close(client);
+}
+
+void CuttingProxy::KeepLate(int client, int server, std::string message) {
+  // The rest of the message, if any: whoever sends it waits for the answer then.
+  std::vector<char> buffer(1 << 16);
+  pollfd more{client, POLLIN, 0};
+  while (poll(&more, 1, kPollMs) > 0) {
+    const ssize_t size = recv(client, buffer.data(), buffer.size(), 0);
+    if (size <= 0) break;
+    message.append(buffer.data(), static_cast<size_t>(size));
+  }
+  const MutexLock lock(&mutex_);
+  late_server_ = server;
+  late_message_ = std::move(message);
+  ++cuts_;
+}
+
+std::string CuttingProxy::DeliverLate() {
+  const MutexLock lock(&mutex_);
+  BERTH_CHECK(late_server_ >= 0);
+  SendAll(late_server_, late_message_.data(), late_message_.size());
+  char answer[1 << 12];
+  // Comes when the batch is committed, or is not.
+  const ssize_t size = recv(late_server_, answer, sizeof(answer), 0);
+  close(late_server_);
+  late_server_ = -1;
+  return std::string(answer, size > 0 ? static_cast<size_t>(size) : 0);
 }
 
 }  // namespace berth::placement

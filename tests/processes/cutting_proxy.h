@@ -27,10 +27,14 @@ class CuttingProxy {
   enum class Cut {
     kNever,
     kBeforeCommit,  // the next batch is not forwarded
-    kAfterCommit    // the next batch is forwarded, its answer is not
+    kAfterCommit,   // the next batch is forwarded, its answer is not
+    kLate           // the next batch is forwarded when DeliverLate is called, its answer is not
   };
   void CutNext(Cut cut) { cut_ = cut; }
   int cuts() const { return cuts_; }
+  // Forwards the batch that was cut as kLate, and waits until the server has dealt with it. Returns
+  // the bytes of the server's answer.
+  std::string DeliverLate();
   // While held, the proxy forwards nothing in either direction, like a network that drops
   // everything.
   void Hold(bool hold) { hold_ = hold; }
@@ -42,6 +46,8 @@ class CuttingProxy {
  private:
   void Accept();
   void Serve(int client);
+  // Keeps `message`, which a client has just begun to send to `server`, for DeliverLate.
+  void KeepLate(int client, int server, std::string message);
 
   const std::string server_directory_;
   ScratchDirectory directory_;
@@ -53,6 +59,8 @@ class CuttingProxy {
   std::atomic<int> held_{0};
   std::atomic<bool> ending_{false};
   Mutex mutex_;
+  int late_server_ ABSL_GUARDED_BY(mutex_) = -1;
+  std::string late_message_ ABSL_GUARDED_BY(mutex_);
   std::vector<std::thread> threads_ ABSL_GUARDED_BY(mutex_);
   std::thread acceptor_;
 };

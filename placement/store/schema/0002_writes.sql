@@ -10,6 +10,23 @@ BEGIN
   END IF;
 END $$;
 
+-- Takes the ledger's lock. Returns whether the newest row of the log is the batch `batch` with the
+-- revision `base`, and no answer is kept for any of the request ids. A statement that writes a batch
+-- which was decided before the lock has this call as its condition. Must be volatile: each query
+-- below then has a snapshot of its own, which PostgreSQL takes after the lock is held.
+CREATE FUNCTION lock_ledger_at(
+  ledger_lock bigint, base bigint, batch uuid, actors text[], request_ids text[]) RETURNS boolean
+LANGUAGE plpgsql VOLATILE AS $$
+DECLARE head record;
+BEGIN
+  PERFORM pg_advisory_xact_lock(ledger_lock);
+  SELECT l.revision, l.batch_id INTO head FROM log l ORDER BY l.revision DESC LIMIT 1;
+  IF NOT FOUND OR head.revision <> base OR head.batch_id <> batch THEN RETURN false; END IF;
+  IF cardinality(actors) = 0 THEN RETURN true; END IF;
+  PERFORM FROM find_requests(actors, request_ids);
+  RETURN NOT FOUND;
+END $$;
+
 -- Writes the use of providers whose configuration stays as it is: the common result of a claim. It
 -- never sets `overcommitted`. The use of an overcommitted provider may not grow further beyond its
 -- capacity.

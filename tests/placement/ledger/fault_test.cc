@@ -20,26 +20,34 @@
 namespace berth::placement {
 namespace {
 
-LedgerOptions GatedOptions(const std::string& url, Gate& gate) {
+LedgerOptions GatedOptions(const std::string& url, Gate& gate,
+                           LedgerRoads roads = LedgerRoads::kByHistory) {
   LedgerOptions options = OptionsFor(url);
+  options.roads = roads;
   options.at_step = [&gate](LedgerStep step) { gate.Pass(step); };
   return options;
 }
 
+class LedgerFaultOnRoad : public ::testing::TestWithParam<LedgerRoads> {};
+INSTANTIATE_TEST_SUITE_P(Roads, LedgerFaultOnRoad,
+                         ::testing::Values(LedgerRoads::kLong, LedgerRoads::kShortFirst));
+
 // what is too late is not done, also where a batch had begun with it.
-TEST(LedgerFault, WhatIsTooLateIsNotDecidedAgain) {
+TEST_P(LedgerFaultOnRoad, WhatIsTooLateIsNotDecidedAgain) {
   const std::string url = NewDatabase();
   Gate gate;
-  LedgerRunner paused(GatedOptions(url, gate), false);  // nobody there looks at deadlines
+  // Without loops nobody looks at deadlines there.
+  LedgerRunner paused(GatedOptions(url, gate, GetParam()), false);
   LedgerRunner other(OptionsFor(url));
   MakeProviders(paused, 1, 100, 1024);
   gate.Close(LedgerStep::kBeforeWrite);
-  std::future<Decision> late =
-      paused.Begin(WithId(Claim(1, {1}, 1), "late"), absl::Milliseconds(100));
+  std::future<Decision> late = paused.Begin(WithId(Claim(1, {1}, 1), "late"), absl::Seconds(1));
+  const absl::Time deadline = absl::Now() + absl::Seconds(1);
   gate.AwaitWriter();
-  other.Must(Claim(2, {1}, 1));  // takes the lock away
+  other.Must(Claim(2, {1}, 1));  // writes before the batch of the late claim
   const Command lost = WithId(Claim(1, {1}, 1), "late");
   EXPECT_EQ(ReasonOf(other.Do(FindRequest{lost.actor, lost.request_id})), "REQUEST_NOT_FOUND");
+  ASSERT_TRUE(LedgerRunner::Eventually([&] { return absl::Now() > deadline; }));
   gate.Open();
   EXPECT_EQ(ReasonOf(late.get()), "DEADLINE_BEFORE_START");
   other.Must(Claim(3, {1}, 1));
@@ -47,16 +55,16 @@ TEST(LedgerFault, WhatIsTooLateIsNotDecidedAgain) {
 }
 
 // What was cancelled stays so, also where a batch had begun with it that would be decided again.
-TEST(LedgerFault, WhatWasCancelledIsNotDecidedAgain) {
+TEST_P(LedgerFaultOnRoad, WhatWasCancelledIsNotDecidedAgain) {
   const std::string url = NewDatabase();
   Gate gate;
-  LedgerRunner paused(GatedOptions(url, gate));
+  LedgerRunner paused(GatedOptions(url, gate, GetParam()));
   LedgerRunner other(OptionsFor(url));
   MakeProviders(paused, 1, 100, 1024);
   gate.Close(LedgerStep::kBeforeWrite);
   std::future<Decision> late = paused.Begin(WithId(Claim(1, {1}, 1), "late"));
   gate.AwaitWriter();
-  EXPECT_FALSE(other.Must(FindRequest{"tester", "late", true}).replayed);  // takes the lock away
+  EXPECT_FALSE(other.Must(FindRequest{"tester", "late", true}).replayed);  // writes first
   gate.Open();
   EXPECT_EQ(ReasonOf(late.get()), "REQUEST_CANCELLED");
   EXPECT_EQ(UsedOf(*paused.ledger().Newest(), 1), 0);
@@ -68,7 +76,9 @@ TEST(LedgerFault, APausedHolderOfTheLockIsPassedBy) {
   for (const LedgerStep step : {LedgerStep::kLocked, LedgerStep::kBeforeWrite}) {
     const std::string url = NewDatabase();
     Gate gate;
-    LedgerRunner paused(GatedOptions(url, gate));
+    LedgerOptions options = GatedOptions(url, gate);
+    options.roads = LedgerRoads::kLong;  // on the short road the lock is held by PostgreSQL alone
+    LedgerRunner paused(options);
     LedgerRunner other(OptionsFor(url));
     MakeProviders(paused, 1, 100, 1024);
     gate.Close(step);

@@ -90,6 +90,26 @@ TEST(LedgerImport, ALargeOneHasABatchOfItsOwnAmongClaims) {
   EXPECT_EQ(runner.Must(FindRequest{"tester", "large"}).revision, first.revision);
 }
 
+// Each large command needs a batch of its own, and nothing else waits.
+TEST(LedgerImport, LargeOnesAloneDoNotBlockEachOther) {
+  for (const LedgerRoads roads : {LedgerRoads::kLong, LedgerRoads::kShortFirst}) {
+    LedgerOptions options = OptionsFor(NewDatabase());
+    options.roads = roads;
+    options.batch_rows_max = 50;
+    LedgerRunner runner(options);
+    MakeProviders(runner, 1, 1'000, 1'000);
+    std::vector<std::future<Decision>> imports;
+    for (int i = 0; i < 4; ++i) imports.push_back(runner.Begin(WithId(Fleet(100), "")));
+    int done = 0;
+    for (std::future<Decision>& import : imports) {
+      const Decision decision = import.get();
+      done += decision.status.ok() ? 1 : 0;
+      EXPECT_NE(ReasonOf(decision), "DEADLINE_BEFORE_START");
+    }
+    EXPECT_GE(done, 1);
+  }
+}
+
 TEST(LedgerImport, ARefusedOneLeavesNothing) {
   const std::string url = NewDatabase();
   LedgerRunner runner(OptionsFor(url));

@@ -9,6 +9,7 @@
 #include <sstream>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "placement/ledger/ledger.h"
@@ -88,12 +89,26 @@ std::string ServerLog() {
   return text.str();
 }
 
-TEST(LedgerPair, TwoProcessesTakeClaimsOnTheSameHosts) {
+LedgerOptions OptionsWith(const std::string& url, LedgerRoads roads) {
+  LedgerOptions options = OptionsFor(url);
+  options.roads = roads;
+  return options;
+}
+
+// On the roads of the first process and of the second one.
+class LedgerPair : public ::testing::TestWithParam<std::pair<LedgerRoads, LedgerRoads>> {};
+INSTANTIATE_TEST_SUITE_P(
+    Roads, LedgerPair,
+    ::testing::Values(std::pair(LedgerRoads::kByHistory, LedgerRoads::kByHistory),
+                      std::pair(LedgerRoads::kShortFirst, LedgerRoads::kShortFirst),
+                      std::pair(LedgerRoads::kShortFirst, LedgerRoads::kLong)));
+
+TEST_P(LedgerPair, TwoProcessesTakeClaimsOnTheSameHosts) {
   const uint64_t seed = Seed();
   const std::string url = NewDatabase();
-  LedgerRunner one(OptionsFor(url));
+  LedgerRunner one(OptionsWith(url, GetParam().first));
   MakeProviders(one, kProviders, 15, 1024);
-  LedgerRunner two(OptionsFor(url));
+  LedgerRunner two(OptionsWith(url, GetParam().second));
   const int64_t begun = one.ledger().Newest()->position().revision.number;
   const LedgerHealth one_before = one.ledger().health();
 

@@ -35,8 +35,9 @@ std::string WordOf(const Decision& decision) {
   return refusal ? refusal->reason : decision.status.ToString();
 }
 
-Race::Race()
-    : url_(NewDatabase()),
+Race::Race(LedgerRoads roads)
+    : roads_(roads),
+      url_(NewDatabase()),
       proxy_(url_),
       one_(GatedOptions(), false),
       two_(Patient(OptionsFor(url_)), false),
@@ -48,6 +49,7 @@ Race::Race()
 
 LedgerOptions Race::GatedOptions() {
   LedgerOptions options = Patient(OptionsFor(proxy_.Through(url_)));
+  options.roads = roads_;
   options.at_step = [this](LedgerStep step) { gate_.Pass(step); };
   return options;
 }
@@ -89,7 +91,8 @@ std::pair<Decision, Decision> Race::Overtake(const Order& order, const CommandBo
     proxy_.CutNext(CuttingProxy::Cut::kNever);
   }
   std::future<Decision> second = two_.Begin(WithId(other, ""));
-  const bool has_lock = order.step == LedgerStep::kLocked || order.step == LedgerStep::kBeforeWrite;
+  const bool has_lock = roads_ == LedgerRoads::kLong && (order.step == LedgerStep::kLocked ||
+                                                         order.step == LedgerStep::kBeforeWrite);
   EXPECT_TRUE(LedgerRunner::Eventually([&] {
     return Answered(second) || (has_lock && QueryOne(*observer_, kWaitForTheLock) == "1");
   }));
@@ -113,9 +116,11 @@ const State& Race::CatchUp() {
 }
 
 void Race::InEveryOrder(const Make& make, const Check& check) {
-  static constexpr Order kOrders[] = {
+  const bool is_short = roads_ == LedgerRoads::kShortFirst;
+  const Order kOrders[] = {
       {LedgerStep::kBeforeLock, Lost::kNothing, "before its lock"},
-      {LedgerStep::kLocked, Lost::kNothing, "under the lock"},
+      {is_short ? LedgerStep::kDecided : LedgerStep::kLocked, Lost::kNothing,
+       is_short ? "decided and not begun" : "under the lock"},
       {LedgerStep::kBeforeWrite, Lost::kNothing, "decided and not written"},
       {LedgerStep::kCommitted, Lost::kNothing, "committed and not answered"},
       {LedgerStep::kBeforeLock, Lost::kWrite, "its write was lost"},

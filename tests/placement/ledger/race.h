@@ -21,7 +21,8 @@ namespace berth::placement {
 
 class Race {
  public:
-  Race();
+  // `roads`: the roads of the first process's writer, kLong or kShortFirst.
+  explicit Race(LedgerRoads roads = LedgerRoads::kLong);
 
   LedgerRunner& one() { return one_; }
 
@@ -37,9 +38,10 @@ class Race {
                                    const State& state)>;
 
   // One round for each order: both in one batch, either way round; the one stopped on one process
-  // before its lock, under it, before its write and after its commit while the other comes through
-  // another; its write lost, or only the answer, and the other first when it is tried again. The
-  // safety properties hold after each, memory and tables agree in the end.
+  // before its lock, under it (or decided, on the short road), before its write and after its
+  // commit while the other comes through another; its write lost, or only the answer, and the other
+  // first when it is tried again. The safety properties hold after each, memory and tables agree in
+  // the end.
   void InEveryOrder(const Make& make, const Check& check);
 
  private:
@@ -56,6 +58,7 @@ class Race {
   LedgerOptions GatedOptions();
   const State& CatchUp();
 
+  const LedgerRoads roads_;
   const std::string url_;
   CuttingProxy proxy_;
   Gate gate_;

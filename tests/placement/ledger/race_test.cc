@@ -23,8 +23,13 @@ std::string Words(const Decision& first, const Decision& second) {
   return absl::StrCat(WordOf(first), " ", WordOf(second));
 }
 
-TEST(LedgerRace, OfTwoWithTheSameNumberOneSucceeds) {
-  Race race;
+// On both roads of the process that is stopped.
+class LedgerRace : public ::testing::TestWithParam<LedgerRoads> {};
+INSTANTIATE_TEST_SUITE_P(Roads, LedgerRace,
+                         ::testing::Values(LedgerRoads::kLong, LedgerRoads::kShortFirst));
+
+TEST_P(LedgerRace, OfTwoWithTheSameNumberOneSucceeds) {
+  Race race(GetParam());
   race.InEveryOrder(
       [&](int base) {
         AddHost(race.one(), base);
@@ -40,10 +45,10 @@ TEST(LedgerRace, OfTwoWithTheSameNumberOneSucceeds) {
       });
 }
 
-// Nothing that happens to a provider refuses a claim that has room, and no claim refuses a change of
-// the provider's configuration.
-TEST(LedgerRace, AClaimIsNotRefusedForItsProvidersGeneration) {
-  Race race;
+// Nothing that happens to a provider refuses a claim that has room, and no claim refuses a change
+// of the provider's configuration.
+TEST_P(LedgerRace, AClaimIsNotRefusedForItsProvidersGeneration) {
+  Race race(GetParam());
   race.InEveryOrder(
       [&](int base) {
         const Generation generation = AddHost(race.one(), base)->generation;
@@ -56,8 +61,8 @@ TEST(LedgerRace, AClaimIsNotRefusedForItsProvidersGeneration) {
       });
 }
 
-TEST(LedgerRace, AClaimAndTheEndOfItsInventoryExcludeEachOther) {
-  Race race;
+TEST_P(LedgerRace, AClaimAndTheEndOfItsInventoryExcludeEachOther) {
+  Race race(GetParam());
   race.InEveryOrder(
       [&](int base) {
         AddHost(race.one(), base);
@@ -71,8 +76,8 @@ TEST(LedgerRace, AClaimAndTheEndOfItsInventoryExcludeEachOther) {
       });
 }
 
-TEST(LedgerRace, AClaimAndAReshapeExcludeEachOther) {
-  Race race;
+TEST_P(LedgerRace, AClaimAndAReshapeExcludeEachOther) {
+  Race race(GetParam());
   race.InEveryOrder(
       [&](int base) {
         const Generation generation = AddHost(race.one(), base)->generation;
@@ -91,8 +96,8 @@ TEST(LedgerRace, AClaimAndAReshapeExcludeEachOther) {
 
 // Owners, types, aggregates and classes come into being with whoever names them first; whoever is
 // second hears nothing of it.
-TEST(LedgerRace, WhatBothMakeIsMadeOnce) {
-  Race race;
+TEST_P(LedgerRace, WhatBothMakeIsMadeOnce) {
+  Race race(GetParam());
   const auto both_succeed = [&](const Race::Make& make) {
     race.InEveryOrder(make, [](int, const Decision& first, const Decision& second, const State&) {
       EXPECT_EQ(Words(first, second), "OK OK");  // P-150
@@ -175,8 +180,8 @@ TEST(LedgerRace, AMoveEndsOnce) {
 }
 
 // Refused at one stage after another, with neighbours that are not.
-TEST(LedgerRace, AReshapeThatFailsMovesNoGeneration) {
-  Race race;
+TEST_P(LedgerRace, AReshapeThatFailsMovesNoGeneration) {
+  Race race(GetParam());
   const auto host = AddHost(race.one(), 1);
   AddHost(race.one(), 2);
   const Decision held = race.one().Must(Claim(1, {1}, 2));

@@ -126,8 +126,9 @@ TEST(Turns, EveryBatchLeavesItsKind) {
         }
         ASSERT_EQ(turns.Begin(false), turn);
         if (turn == Turn::kAlone || turn == Turn::kLarge) turns.TakeCommand();
-        if (turn == Turn::kSettle) turns.NotFound();
+        if (turn == Turn::kSettle) turns.Missing();
         turns.Decided(large);
+        if (turn == Turn::kSettle) turns.TakeProven();
         LastBatch wanted = last;  // a settle turn is nobody's turn
         if (turn == Turn::kShared) wanted = large ? LastBatch::kLarge : LastBatch::kShared;
         if (turn == Turn::kAlone) wanted = large ? LastBatch::kLarge : LastBatch::kAlone;
@@ -173,17 +174,16 @@ TEST(Turns, AFoundBatchIsSettledByALaterCommit) {
   for (int attempt = 0; attempt < 3; ++attempt) {
     ASSERT_EQ(turns.Begin(true), Turn::kSettle);
     EXPECT_EQ(turns.Begun(), std::vector<PendingPtr>{pending});
-    ASSERT_NE(turns.in_doubt(), nullptr);
-    turns.Found();
+    EXPECT_EQ(turns.in_doubt() != nullptr, attempt == 0);
+    if (attempt == 0) turns.Found();
     turns.Decided(false);
-    turns.Lost(BatchOf({}));
+    turns.Lost(BatchOf({}));  // its row should have proved the first batch; it holds no command
   }
   ASSERT_EQ(turns.Begin(true), Turn::kSettle);
-  turns.NotFound();
   turns.Decided(false);
   EXPECT_FALSE(turns.settled());
   const auto proven = turns.TakeProven();
-  ASSERT_EQ(proven.size(), 3u);  // the batch with the command, and two rows that should prove it
+  ASSERT_EQ(proven.size(), 1u);
   EXPECT_EQ(proven[0]->Commands(), std::vector<PendingPtr>{pending});
   EXPECT_EQ(pending->losses, 1);
   EXPECT_TRUE(turns.settled());
@@ -199,7 +199,7 @@ TEST(Turns, CommandsThatWereNotDoneAreDecidedAlone) {
   turns.Lost(BatchOf({a, answered, b}));
   answered->Settle(OnlyStatus(OutcomeUnknown()));  // by the watchdog
   ASSERT_EQ(turns.Begin(true), Turn::kSettle);
-  turns.NotFound();
+  turns.Missing();
   turns.Decided(false);
   EXPECT_TRUE(turns.TakeProven().empty());
   EXPECT_EQ(turns.Begun(), (std::vector<PendingPtr>{a, b}));
@@ -214,6 +214,32 @@ TEST(Turns, CommandsThatWereNotDoneAreDecidedAlone) {
   EXPECT_TRUE(turns.settled());
 }
 
+// The message of a missing batch may still arrive: nothing is concluded before a later row is
+// there.
+TEST(Turns, AMissingBatchIsLookedUpAgainUntilARowIsCommitted) {
+  Turns turns;
+  const PendingPtr pending = NewCommand(false);
+  turns.Begin(true);
+  turns.Decided(false);
+  turns.Lost(BatchOf({pending}));
+  ASSERT_EQ(turns.Begin(true), Turn::kSettle);
+  turns.Missing();
+  turns.Decided(false);
+  turns.Lost(BatchOf({}));
+  ASSERT_EQ(turns.Begin(true), Turn::kSettle);
+  turns.Missing();
+  turns.Decided(false);
+  EXPECT_TRUE(turns.unsettled());  // PostgreSQL has refused the row
+  ASSERT_EQ(turns.Begin(true), Turn::kSettle);
+  ASSERT_NE(turns.in_doubt(), nullptr);
+  turns.Found();  // the message has arrived after all
+  turns.Decided(false);
+  const auto proven = turns.TakeProven();
+  ASSERT_EQ(proven.size(), 1u);
+  EXPECT_EQ(proven[0]->Commands(), std::vector<PendingPtr>{pending});
+  EXPECT_TRUE(turns.settled());
+}
+
 // A command whose write breaks the connection counts every loss; its neighbours count one.
 TEST(Turns, LossesAreCountedPerCommand) {
   Turns turns;
@@ -222,16 +248,18 @@ TEST(Turns, LossesAreCountedPerCommand) {
   turns.Decided(false);
   turns.Lost(BatchOf({poison, neighbour}));
   turns.Begin(true);
-  turns.NotFound();
+  turns.Missing();
   turns.Decided(false);
+  turns.TakeProven();
   ASSERT_EQ(turns.Begin(true), Turn::kAlone);
   ASSERT_EQ(turns.TakeCommand(), poison);
   turns.Decided(false);
   turns.Lost(BatchOf({poison}));
   EXPECT_EQ(poison->losses, kLossesMax);
   ASSERT_EQ(turns.Begin(true), Turn::kSettle);
-  turns.NotFound();
+  turns.Missing();
   turns.Decided(false);
+  turns.TakeProven();
   EXPECT_EQ(turns.Begin(true), Turn::kShared);  // not the neighbour: the last batch was alone
   turns.Decided(false);
   ASSERT_EQ(turns.Begin(true), Turn::kAlone);
@@ -314,7 +342,7 @@ class Walk {
 
   void Decide(Turn turn, std::vector<PendingPtr> commands) {
     if (turn == Turn::kSettle && turns_.in_doubt() != nullptr) {
-      Upto(2) == 0 ? turns_.Found() : turns_.NotFound();
+      Upto(2) == 0 ? turns_.Found() : turns_.Missing();
     }
     if (turn == Turn::kShared && !commands.empty() && Upto(6) == 0) {
       if (turns_.AddLarge(commands.back())) commands.pop_back();
@@ -326,7 +354,7 @@ class Walk {
     if (turn != Turn::kSettle) last_was_large_ = large || turn == Turn::kLarge;
     const int outcome = Upto(6);
     if (outcome == 0) return turns_.Lost(std::move(batch));
-    if (outcome == 1 && !commands.empty()) {
+    if (outcome == 1) {  // refused
       for (const PendingPtr& pending : commands) turns_.AddAlone(pending);
       return;
     }

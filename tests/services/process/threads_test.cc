@@ -46,7 +46,7 @@ TEST(LoopTest, RepeatsItsStepAndEndsAtOnce) {
   std::promise<void> third;
   const absl::Time begun = absl::Now();
   {
-    Loop loop([&] {
+    Loop loop("test", [&] {
       if (++steps == 3) third.set_value();
       return steps < 3 ? absl::Milliseconds(1) : absl::Hours(1);
     });

@@ -1,0 +1,80 @@
+// The part of the writer that decides the next batch while a batch on the short road is being
+// committed.
+#include <algorithm>
+#include <memory>
+#include <optional>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "absl/time/clock.h"
+#include "placement/ledger/writer.h"
+
+namespace berth::placement {
+namespace {
+
+// The writer is woken during a commit only if this many commands wait: fewer are decided faster
+// than a thread is woken.
+constexpr int kAheadCommands = 16;
+// So many are decided before the writer looks again whether the commit has ended.
+constexpr int kAheadAtOnce = 32;
+
+}  // namespace
+
+// Large batches, batches of one command, leases, the rotation of request ids and the end of the
+// process wait until no batch is under way.
+bool Writer::MayDecideAhead(const Batch& sent) {
+  if (stopping_ || sent.row_count() > options_.batch_rows_max || LeasesWantBatch()) return false;
+  return HourOf(sent.now()) == rotated_hour_ && !turns_.OwnBatchWaits();
+}
+
+std::unique_ptr<Batch> Writer::DecideAhead(const Batch& sent) {
+  std::unique_ptr<Batch> ahead;
+  if (!MayDecideAhead(sent)) return nullptr;
+  while (true) {
+    const int room = options_.batch_commands_max - (ahead == nullptr ? 0 : ahead->command_count());
+    const bool many_wait = queue_->Arm(std::min(room, kAheadCommands));
+    const absl::Duration limit = many_wait ? absl::ZeroDuration() : kIdleWaitMax;
+    if (connection_->AwaitAnswer(queue_->event(), limit)) break;
+    if (many_wait && !AddAhead(sent, &ahead)) return ahead;
+  }
+  // The commands that have come by now go with the batch, which is the next one anyhow.
+  if (ahead != nullptr) AddAhead(sent, &ahead);
+  return ahead;
+}
+
+// Decides some commands of the queue, after those that `*ahead` has already. Returns false if the
+// batch can take no more.
+bool Writer::AddAhead(const Batch& sent, std::unique_ptr<Batch>* ahead) {
+  const int taken = *ahead == nullptr ? 0 : (*ahead)->command_count();
+  const int room = options_.batch_commands_max - taken;
+  std::vector<PendingPtr> commands =
+      queue_->Take(std::min(room, kAheadAtOnce), absl::ZeroDuration());
+  // A command with a request id of `sent` must see the answer that `sent` keeps. A look-up takes
+  // the long road.
+  const auto asks = std::find_if(commands.begin(), commands.end(), [&](const auto& pending) {
+    const std::optional<RequestKey> key = KeyOf(pending->command);
+    return (key && sent.Keeps(*key)) || std::holds_alternative<FindRequest>(pending->command.body);
+  });
+  const bool none_asks = asks == commands.end();
+  PutBack(std::vector<PendingPtr>(asks, commands.end()));
+  commands.erase(asks, commands.end());
+  if (commands.empty()) return false;
+  if (*ahead == nullptr) {
+    const StatePtr base = sent.writes() ? sent.next() : sent.base();
+    const absl::Time now = std::max(clock_.Now(publisher_->Newest()->position()), sent.now());
+    // A lease that has ended since MayDecideAhead is released before these commands are decided.
+    const std::optional<absl::Time> lease_end = base->first_lease_end();
+    if (lease_end && *lease_end <= now) {
+      PutBack(commands);
+      return false;
+    }
+    *ahead = std::make_unique<Batch>(base, now, std::vector<KeptRequest>());
+    (*ahead)->BeginLater();
+  }
+  queue_->AddBegun(commands);
+  const bool fitted = DecideAll(commands, taken == 0, **ahead);
+  return fitted && none_asks && static_cast<int>(commands.size()) < room;
+}
+
+}  // namespace berth::placement
