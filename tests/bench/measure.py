@@ -27,8 +27,9 @@ HOSTS = 10_000
 MANY_HOSTS = 100_000
 TREES = 1_000
 LIMIT = 100
-IN_FLIGHT = (1, 16, 64, 256, 512)
-CONNECTIONS = (2, 4, 8, 16, 32)
+IN_FLIGHT = (1, 8, 16, 64, 256, 512)
+CONNECTIONS = (1, 2, 4, 8, 16, 32)
+STEADY_RATE, STEADY_IN_FLIGHT = 1_700, 8
 OPENSTACK_CLAIM_CONNECTIONS, OPENSTACK_SEARCH_CONNECTIONS = 8, 4
 OPENSTACK_SEARCH_SECONDS = 12  # one search takes seconds
 REGISTERED, OPENSTACK_REGISTERED = 5_000, 200
@@ -36,7 +37,7 @@ WATCHERS = 1_000
 TRACKERS_FIRST, TRACKERS = 500, 2_000
 SCHEDULERS = 32
 # Measurements whose every operation leaves a consumer.
-CLAIMING = ("claims", "hot_claims", "bulk_claims", "claims_at_half", "watched_claims")
+CLAIMING = ("claims", "hot_claims", "bulk_claims", "claims_at_half", "claims_at_1700", "watched_claims")
 # The long haul: so many claims onto so many hosts, told in so many steps.
 HAUL_CLAIMS, HAUL_HOSTS, HAUL_STEP = 2_000_000, 6_100, 100_000
 # Beyond these the service is not fit for use.
@@ -144,6 +145,9 @@ def measure_at_half(world, figures, options):
     world.sql("berth", "CHECKPOINT")
     os.sync()
     figures.keep("claims.8", world.load(*claim, 8, "--seconds", 2 * options.seconds))
+    for _ in range(options.rounds):
+        figures.keep(f"claims_at_1700.{STEADY_IN_FLIGHT}", world.load(
+            *claim, STEADY_IN_FLIGHT, "--seconds", 4 * options.seconds, "--rate", STEADY_RATE))
     for in_flight, best in ((8, "claims.8"), (256, figures.best("claims"))):
         for _ in range(options.rounds):  # long enough for what the kernel does every few seconds
             figures.keep(f"claims_at_half.{in_flight}", world.load(*claim, in_flight, "--seconds", 8 * options.seconds, "--rate",
@@ -312,6 +316,13 @@ def ratios(figures):
     ratio, claims, limit = figures.ratio, figures.best("claims"), figures.best("pgbench")
     found = {
         "claims_vs_pgbench": ratio(claims, limit),
+        "claim_alone_ms": round(figures.median("claims.1", "median_us") / 1000, 3),
+        "claim_alone_vs_pgbench_1": ratio("claims.1", "pgbench.1", "median_us"),
+        "claims_8_vs_pgbench_8": ratio("claims.8", "pgbench.8"),
+        "claim_cpu_us": round(statistics.median(sum(f["cpu_us"].values()) for f in figures.found[claims]), 1),
+        "bulk_claims": round(figures.median("bulk_claims.8")),
+        "claims_at_1700_p99_ms": round(figures.median(f"claims_at_1700.{STEADY_IN_FLIGHT}", "p99_us") / 1000, 2),
+        "spread_claims_10k": round(figures.median(figures.best("claim_search_spread"))),
         "hot_claims_vs_random": ratio(figures.best("hot_claims"), claims),
         "candidates_10k_median_vs_echo": ratio("candidates.1", "echo.1", "median_us"),
         "wide_6_of_8_ms": round(figures.median("devices.1", "median_us") / 1000, 3),
