@@ -44,7 +44,7 @@ struct Guest {
   // The sum of the sizes of its local disks. While the guest is stopped, the disks whose size only
   // the hypervisor knows are left out.
   int64_t local_disk_bytes = 0;
-  int64_t overcommitted_bytes = 0;  // the part of local_disk_bytes that is not written yet
+  int64_t overcommitted_bytes = 0;   // the part of local_disk_bytes that is not written yet
   std::vector<std::string> devices;  // the PCI addresses of the host's devices that it has
 
   bool active() const { return state != GuestState::kNone && state != GuestState::kShutOff; }

@@ -11,8 +11,7 @@ BEGIN
 END $$;
 
 -- Takes the ledger's lock. Returns whether the newest row of the log is the batch `batch` with the
--- revision `base`, and no answer is kept for any of the request ids. A statement that writes a batch
--- which was decided before the lock has this call as its condition. Must be volatile: each query
+-- revision `base`, and no answer is kept for any of the request ids. Must be volatile: each query
 -- below then has a snapshot of its own, which PostgreSQL takes after the lock is held.
 CREATE FUNCTION lock_ledger_at(
   ledger_lock bigint, base bigint, batch uuid, actors text[], request_ids text[]) RETURNS boolean
@@ -28,8 +27,7 @@ BEGIN
 END $$;
 
 -- Writes the use of providers whose configuration stays as it is: the common result of a claim. It
--- never sets `overcommitted`. The use of an overcommitted provider may not grow further beyond its
--- capacity.
+-- never sets `overcommitted`. The use of an overcommitted provider may not grow beyond its capacity.
 CREATE FUNCTION write_used(
   ids uuid[], generations bigint[], old_counts bigint[], new_counts bigint[], useds text[]) RETURNS void
 LANGUAGE plpgsql AS $$
@@ -346,8 +344,7 @@ CREATE VIEW request_partitions AS
 --
 -- A partition that cannot be made or dropped within 200 ms, for example while a backup reads the
 -- table, waits for the call of the next hour. Until then rows without a partition go into the
--- default one. Of the default partition's old rows one call deletes 10,000 at most. Other rows are
--- never deleted one by one, so that nothing has to be vacuumed.
+-- default one. One call deletes 10,000 old rows of the default partition at most, and no others.
 CREATE FUNCTION rotate_requests(at bigint, kept_hours int) RETURNS void
 LANGUAGE plpgsql SET lock_timeout = '200ms' AS $$
 DECLARE
@@ -382,8 +379,7 @@ BEGIN
 END $$;
 
 -- Appends the batch's row to the log. Every eighth batch also deletes the oldest rows, 64 at most,
--- as long as more than `kept` rows are there. Only the oldest rows ever go, so that the rows that
--- stay follow each other without a gap, also if a later release keeps fewer.
+-- as long as more than `kept` rows are there. The rows that stay follow each other without a gap.
 CREATE FUNCTION append_log(
   new_revision bigint, new_epoch bigint, batch uuid, previous uuid, at bigint, new_format int, commands bigint,
   next_class bigint, next_trait bigint, epoch_began bigint, content bytea, kept bigint) RETURNS void
