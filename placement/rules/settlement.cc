@@ -20,7 +20,7 @@ struct NodeAt {
 };
 
 // Whether `host` and `named` name the node. Without `named` they name all nodes of the host.
-bool Names(const std::string& host, const std::optional<ProviderId>& named, const NodeAt& node) {
+bool IsOnNode(const std::string& host, const std::optional<ProviderId>& named, const NodeAt& node) {
   return named ? *named == node.id : !host.empty() && host == node.host;
 }
 
@@ -84,9 +84,9 @@ class Parts {
   }
 
   Part PartOfNode(const NodeAt& node) const {
-    const bool on_source = Names(migration_.source_host, migration_.source_node, node);
+    const bool on_source = IsOnNode(migration_.source_host, migration_.source_node, node);
     const bool on_destination =
-        Names(migration_.destination_host, migration_.destination_node, node);
+        IsOnNode(migration_.destination_host, migration_.destination_node, node);
     if (on_source && on_destination) return Part::kBothSides;
     if (on_source) return Part::kSource;
     if (on_destination) return Part::kDestination;
@@ -99,13 +99,13 @@ class Parts {
 
   // Whether the instance is on the node, or another move of it may still hold something there.
   bool IsOfAnother(const NodeAt& node) const {
-    if (Names(instance_.host, instance_.node, node)) return true;
+    if (IsOnNode(instance_.host, instance_.node, node)) return true;
     const std::vector<MigrationPtr> moves = state_.records().MigrationsOf(migration_.instance);
     return std::any_of(moves.begin(), moves.end(), [&](const MigrationPtr& move) {
       return move->id != migration_.id &&
              (HoldsResources(move->status) || move->status == kDoneStatus) &&
-             (Names(move->source_host, move->source_node, node) ||
-              Names(move->destination_host, move->destination_node, node));
+             (IsOnNode(move->source_host, move->source_node, node) ||
+              IsOnNode(move->destination_host, move->destination_node, node));
     });
   }
 
