@@ -71,7 +71,7 @@ absl::StatusOr<Facts> Node::Observe(const NodeConfiguration& configuration, absl
   BERTH_ASSIGN_OR_RETURN(Facts facts, observer_.Observe(now));
   std::vector<WantedProvider> providers;
   {
-    MutexLock lock(&mutex_);
+    FairLock lock(&mutex_);
     providers = DescribeChildren(facts, configuration, identity_->uuid, name_,
                                  records_ ? &*records_ : nullptr)
                     .providers;

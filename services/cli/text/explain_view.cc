@@ -63,21 +63,22 @@ std::string PlainWords(const pb::Constraint& constraint) {
   }
 }
 
-std::string InWords(const pb::Constraint& constraint) {
+std::string ConstraintWords(const pb::Constraint& constraint) {
   const std::string words = PlainWords(constraint);
   return constraint.suffix().empty() ? words : absl::StrCat(constraint.suffix(), ": ", words);
 }
 
 // Returns, as text, what is missing, for example "16 VCPU free, has 12".
 std::string LackOf(const pb::Shortfall& shortfall) {
-  const std::string words = InWords(shortfall.constraint());
+  const std::string words = ConstraintWords(shortfall.constraint());
   if (shortfall.constraint().amount() == 0) return words;
   return absl::StrCat(words, ", has ", shortfall.available());
 }
 
 std::string ChangeOf(const pb::Relaxation& relaxation) {
   const pb::Constraint& constraint = relaxation.constraint();
-  if (relaxation.fitting_amount() == 0) return absl::StrCat("leave out: ", InWords(constraint));
+  if (relaxation.fitting_amount() == 0)
+    return absl::StrCat("leave out: ", ConstraintWords(constraint));
   const std::string group =
       constraint.suffix().empty() ? "" : absl::StrCat(constraint.suffix(), ": ");
   return absl::StrCat(group, "at most ",
@@ -92,7 +93,7 @@ std::string ExplanationPage(const pb::Explanation& explanation, const Screen& sc
   Table steps({{"ROOTS", Column::Kind::kNumber}, {"LEFT AFTER", Column::Kind::kText}});
   steps.Add({absl::StrCat(explanation.root_count()), "all roots"});
   for (const pb::FilterStep& step : explanation.steps()) {
-    steps.Add({absl::StrCat(step.roots_after()), InWords(step.constraint())});
+    steps.Add({absl::StrCat(step.roots_after()), ConstraintWords(step.constraint())});
   }
   std::string page = absl::StrCat(
       "fits under ", explanation.fitting_root_count(), " of ", Roots(explanation.root_count()),
