@@ -135,7 +135,7 @@ TEST(LedgerTime, WhatABatchTakesHasPassed) {
     slow = false;
     one.Must(Claim(2, {1}, 1));
     EXPECT_GE(attempts, 10);
-    EXPECT_EQ(TimeOf(one), before + attempts * absl::Seconds(3)) << processes;
+    EXPECT_EQ(TimeOf(one), before + attempts.load() * absl::Seconds(3)) << processes;
   }
 }
 

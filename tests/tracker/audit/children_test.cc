@@ -12,11 +12,11 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-constexpr char kNode[] = "6695eb01-f6a4-8304-79aa-97f2502e193f";
+constexpr char kChildrensRoot[] = "6695eb01-f6a4-8304-79aa-97f2502e193f";
 
-ChildProviders Describe(const Facts& facts, const NodeConfiguration& configuration,
-                        const Records* records = nullptr) {
-  return DescribeChildren(facts, configuration, kNode, "node-1", records);
+ChildProviders ChildrenOf(const Facts& facts, const NodeConfiguration& configuration,
+                          const Records* records = nullptr) {
+  return DescribeChildren(facts, configuration, kChildrensRoot, "node-1", records);
 }
 
 Facts HostWithGpus() {
@@ -40,13 +40,13 @@ std::vector<std::string> Totals(const ChildProviders& children) {
 
 TEST(Gpus, AreChildrenOfTheRoot) {  // T-184, T-207
   NodeConfiguration node;
-  EXPECT_THAT(Describe(HostWithGpus(), node).providers, IsEmpty());  // no type is configured
+  EXPECT_THAT(ChildrenOf(HostWithGpus(), node).providers, IsEmpty());  // no type is configured
   node.mediated_types = {{"nvidia-63", {"0000:84:00.0"}, "VGPU", std::nullopt}};
-  const ChildProviders children = Describe(HostWithGpus(), node);
+  const ChildProviders children = ChildrenOf(HostWithGpus(), node);
   ASSERT_EQ(children.providers.size(), 1u);
   const WantedProvider& gpu = children.providers[0];
   EXPECT_EQ(gpu.name, "node-1_pci_0000_84_00_0");                          // T-184, T-207
-  EXPECT_EQ(gpu.parent_uuid, kNode);                                       // T-184
+  EXPECT_EQ(gpu.parent_uuid, kChildrensRoot);                              // T-184
   EXPECT_EQ(gpu.traits, (OwnedTraits{{"OWNER_NOVA", true}}));              // T-184
   EXPECT_EQ(gpu.inventories.at("VGPU"), (Inventory{8, 0, 1, 8, 1, 1.0}));  // T-207
   EXPECT_THAT(children.problems, IsEmpty());
@@ -66,14 +66,14 @@ TEST(Gpus, OfferTheirType) {  // T-207
   for (const Case& test : kCases) {
     NodeConfiguration node;
     node.mediated_types = test.types;
-    EXPECT_EQ(Totals(Describe(HostWithGpus(), node)), test.want);
+    EXPECT_EQ(Totals(ChildrenOf(HostWithGpus(), node)), test.want);
   }
 }
 
 TEST(Gpus, ThatAreMissingAreNamed) {
   NodeConfiguration node;
   node.mediated_types = {{"nvidia-63", {"0000:05:00.0", "0000:99:00.0"}, "VGPU", {}}};
-  const ChildProviders children = Describe(HostWithGpus(), node);
+  const ChildProviders children = ChildrenOf(HostWithGpus(), node);
   EXPECT_THAT(children.providers, IsEmpty());
   EXPECT_THAT(children.problems, ElementsAre(HasSubstr("0000:05:00.0"), HasSubstr("0000:99:00.0")));
 }
@@ -87,7 +87,7 @@ Facts HostWithEncryption() {
 }
 
 TEST(MemoryEncryption, IsAChildPerKind) {  // T-208
-  const ChildProviders children = Describe(HostWithEncryption(), NodeConfiguration());
+  const ChildProviders children = ChildrenOf(HostWithEncryption(), NodeConfiguration());
   EXPECT_THAT(Totals(children), ElementsAre("node-1_amd_sev MEM_ENCRYPTION_CONTEXT 15",
                                             "node-1_amd_sev_es MEM_ENCRYPTION_CONTEXT 100"));
   EXPECT_EQ(children.providers[0].inventories.at("MEM_ENCRYPTION_CONTEXT"),
@@ -95,7 +95,7 @@ TEST(MemoryEncryption, IsAChildPerKind) {  // T-208
   EXPECT_EQ(children.providers[0].traits,
             (OwnedTraits{{"HW_CPU_X86_AMD_SEV", true}, {"OWNER_NOVA", true}}));  // T-208
   EXPECT_THAT(children.problems, IsEmpty());
-  EXPECT_THAT(Describe(OrdinaryFacts(), NodeConfiguration()).providers, IsEmpty());
+  EXPECT_THAT(ChildrenOf(OrdinaryFacts(), NodeConfiguration()).providers, IsEmpty());
 }
 
 TEST(MemoryEncryption, HasTheSmallerLimit) {  // T-208
@@ -103,32 +103,33 @@ TEST(MemoryEncryption, HasTheSmallerLimit) {  // T-208
   node.sev_guests_max = 20;
   node.sev_es_guests_max = 7;
   node.sev_snp_guests_max = 40;
-  const ChildProviders children = Describe(HostWithEncryption(), node);
+  const ChildProviders children = ChildrenOf(HostWithEncryption(), node);
   EXPECT_THAT(Totals(children), ElementsAre("node-1_amd_sev MEM_ENCRYPTION_CONTEXT 15",
                                             "node-1_amd_sev_es MEM_ENCRYPTION_CONTEXT 7",
                                             "node-1_amd_sev_snp MEM_ENCRYPTION_CONTEXT 40"));
   EXPECT_THAT(children.problems, ElementsAre("sev_guests_max is 20, but the hypervisor allows 15"));
   node.sev_es_guests_max.reset();
-  EXPECT_EQ(Totals(Describe(HostWithEncryption(), node))[1],
+  EXPECT_EQ(Totals(ChildrenOf(HostWithEncryption(), node))[1],
             "node-1_amd_sev_es MEM_ENCRYPTION_CONTEXT 60");  // 40 of the 100 keys are for SNP
   node.sev_guests_max = 0;
-  EXPECT_EQ(Totals(Describe(HostWithEncryption(), node))[0],
+  EXPECT_EQ(Totals(ChildrenOf(HostWithEncryption(), node))[0],
             "node-1_amd_sev_es MEM_ENCRYPTION_CONTEXT 60");  // T-208: none is offered
 }
 
 TEST(Children, KeepTheirUuids) {  // T-184
-  const std::string drawn = Describe(HostWithEncryption(), NodeConfiguration()).providers[0].uuid;
-  EXPECT_EQ(Describe(HostWithEncryption(), NodeConfiguration()).providers[0].uuid, drawn);
-  EXPECT_NE(Describe(HostWithEncryption(), NodeConfiguration()).providers[1].uuid, drawn);
+  const std::string drawn = ChildrenOf(HostWithEncryption(), NodeConfiguration()).providers[0].uuid;
+  EXPECT_EQ(ChildrenOf(HostWithEncryption(), NodeConfiguration()).providers[0].uuid, drawn);
+  EXPECT_NE(ChildrenOf(HostWithEncryption(), NodeConfiguration()).providers[1].uuid, drawn);
   Records records;
-  records.tree = {{"u1", "node-1_amd_sev", kNode, 1, {}, {"OWNER_NOVA"}}};
-  EXPECT_EQ(Describe(HostWithEncryption(), NodeConfiguration(), &records).providers[0].uuid, "u1");
+  records.tree = {{"u1", "node-1_amd_sev", kChildrensRoot, 1, {}, {"OWNER_NOVA"}}};
+  EXPECT_EQ(ChildrenOf(HostWithEncryption(), NodeConfiguration(), &records).providers[0].uuid,
+            "u1");
 }
 
 TEST(Children, AreNotTakenFromOthers) {  // T-202
   Records records;
-  records.tree = {{"u1", "node-1_amd_sev", kNode, 1, {}, {"CUSTOM_MINE"}}};
-  const ChildProviders children = Describe(HostWithEncryption(), NodeConfiguration(), &records);
+  records.tree = {{"u1", "node-1_amd_sev", kChildrensRoot, 1, {}, {"CUSTOM_MINE"}}};
+  const ChildProviders children = ChildrenOf(HostWithEncryption(), NodeConfiguration(), &records);
   EXPECT_THAT(Totals(children), ElementsAre("node-1_amd_sev_es MEM_ENCRYPTION_CONTEXT 100"));
   EXPECT_THAT(children.problems, ElementsAre(HasSubstr("provider node-1_amd_sev exists")));
 }
