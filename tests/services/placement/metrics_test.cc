@@ -36,7 +36,7 @@ class PlacementMetrics : public ::testing::Test {
 
 // Each number is that of the ledger, under a name and with a help text of its own.
 TEST_F(PlacementMetrics, TellWhichRoadTheBatchesTook) {
-  MeasurePlacement(&runner_.ledger(), &workers_, &sessions_, &metrics_);
+  MeasurePlacement(&runner_.ledger(), &workers_, &sessions_, absl::Hours(24), &metrics_);
   placement::MakeProviders(runner_, 1, 10, 1024);
   runner_.Must(Claim(1, {1}, 1), "one");
   runner_.Must(Claim(1, {1}, 1), "one");  // the id is kept: decided in vain on the short road
