@@ -19,9 +19,6 @@ constexpr char kNode[] = "6695eb01-f6a4-8304-79aa-97f2502e193f";
 
 // Passes over one node, each remembering the one before.
 struct Node {
-  // Only the tests of the disk alarm have a disk in use.
-  Node() { facts.local_disk_used_gib = 0; }
-
   Facts facts = OrdinaryFacts();
   Records records;
   bool known = true;
@@ -326,6 +323,7 @@ TEST(Audit, FindingsKeepTheirFirstMoment) {
 TEST(Views, ShowTheHypervisor) {  // T-100
   Facts facts = OrdinaryFacts();
   facts.vcpus_used = 6;
+  facts.local_disk_used_gib = 12;
   EXPECT_EQ(HypervisorView("n", facts),
             "Hypervisor/Node resource view: name=n free_ram=388848MB free_disk=2625GB "
             "free_vcpus=42 pci_devices=None");
