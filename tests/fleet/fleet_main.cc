@@ -121,10 +121,7 @@ bool Measurement::Register() {
           "registered", [this] { return fleet_->registered(); }, settings_.hosts))
     return false;
   figures_["registered_s"] = Seconds(absl::Now() - begun);
-  const int64_t threads = Threads(getpid());
-  figures_["threads_of_all_hosts"] = threads;
-  if (threads > kThreadsMax) std::fprintf(stderr, "%ld threads\n", threads);
-  return threads <= kThreadsMax;
+  return true;
 }
 
 bool Measurement::Rest() {
@@ -140,8 +137,11 @@ bool Measurement::Rest() {
   figures_["rest_hosts_cpu_percent"] = 100 * (CpuSeconds(getpid()) - own_cpu) / seconds;
   figures_["rest_transactions_per_s"] =
       static_cast<double>(Transactions() - transactions) / seconds;
+  const int64_t threads = Threads(getpid());
+  figures_["rest_threads_of_all_hosts"] = threads;
   figures_["rest_beats_per_s"] = static_cast<double>(fleet_->heartbeats() - beats) / seconds;
-  return true;
+  if (threads > kThreadsMax) std::fprintf(stderr, "%ld threads\n", threads);
+  return threads <= kThreadsMax;
 }
 
 bool Measurement::Change() {

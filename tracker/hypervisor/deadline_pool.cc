@@ -32,7 +32,8 @@ struct DeadlinePool::State : std::enable_shared_from_this<State> {
   // then abandoned.
   bool Await(const std::shared_ptr<Job>& job, std::chrono::steady_clock::time_point deadline)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex);
-  // Waits for a queued job, removes it from the queue and returns it. Null when the pool ends.
+  // Waits for a queued job, removes it from the queue and returns it. Null if none came for
+  // kIdleMax, or when the pool ends: the thread must then end.
   std::shared_ptr<Job> Take() ABSL_LOCKS_EXCLUDED(mutex);
   // Marks the job as done. Returns false if the job was abandoned meanwhile. This thread must then
   // end, because the pool may have started another thread in its place.
@@ -51,14 +52,15 @@ struct DeadlinePool::State : std::enable_shared_from_this<State> {
 namespace {
 
 constexpr std::chrono::hours kNoDeadline{24};
+constexpr std::chrono::seconds kIdleMax{1};
 
 }  // namespace
 
 std::shared_ptr<Job> DeadlinePool::State::Take() {
   MutexLock lock(&mutex);
+  const auto until = std::chrono::steady_clock::now() + kIdleMax;
   ++idle;
-  while (queue.empty() && !stopping) {
-    changed.WaitUntil(&mutex, std::chrono::steady_clock::now() + kNoDeadline);
+  while (queue.empty() && !stopping && changed.WaitUntil(&mutex, until)) {
   }
   --idle;
   if (queue.empty()) {

@@ -1,9 +1,10 @@
 // DeadlinePool: runs calls that may hang on a few threads, and stops waiting for them at a
 // deadline.
 //
-// Owns its threads. A call that overruns its deadline cannot be ended. Its thread stays with the
-// call; the pool counts the call as hung, and starts a new thread for other calls. While `hung_max`
-// calls hang, the pool refuses new calls. Thread-safe.
+// Owns its threads. A thread ends when it has had no call for a second. A call that overruns its
+// deadline cannot be ended. Its thread stays with the call; the pool counts the call as hung, and
+// starts a new thread for other calls. While `hung_max` calls hang, the pool refuses new calls.
+// Thread-safe.
 //
 // Invariant: besides the threads of hung calls, at most `threads_max` threads exist.
 #ifndef BERTH_TRACKER_HYPERVISOR_DEADLINE_POOL_H_

@@ -2,7 +2,10 @@
 #include "tracker/hypervisor/deadline_pool.h"
 
 #include <atomic>
+#include <chrono>
+#include <filesystem>
 #include <future>
+#include <iterator>
 #include <thread>
 #include <vector>
 
@@ -87,6 +90,26 @@ TEST(DeadlinePool, ServesManyAtOnce) {
   }
   for (std::thread& caller : callers) caller.join();
   EXPECT_EQ(sum.load(), 1600);
+}
+
+TEST(DeadlinePool, AThreadWithoutCallsEnds) {
+  const auto count_threads = [] {
+    return std::distance(std::filesystem::directory_iterator("/proc/self/task"),
+                         std::filesystem::directory_iterator());
+  };
+  const auto before = count_threads();
+  DeadlinePool pool({3, 4});
+  EXPECT_TRUE(pool.Run(
+                      "nothing", [] {}, absl::Seconds(30))
+                  .ok());
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(30);
+  while (count_threads() > before && std::chrono::steady_clock::now() < deadline) {
+    std::this_thread::yield();
+  }
+  EXPECT_LE(count_threads(), before);
+  EXPECT_TRUE(pool.Run(
+                      "nothing", [] {}, absl::Seconds(30))
+                  .ok());
 }
 
 TEST(Command, AnswersOrSaysWhyNot) {
