@@ -190,12 +190,14 @@ void Writer::TakeLongRoad(const std::vector<PendingPtr>& commands) {
     const std::optional<RequestKey> key = KeyOf(pending->command);
     if (key) keys.push_back(*key);
   }
+  const absl::Duration began = publisher_->BootTime();
   const absl::StatusOr<LockedHead> locked = LockAndReadHead(*connection_, keys);
   if (!locked.ok()) return LockFailed(locked.status(), commands);
   Step(LedgerStep::kLocked);
   const BatchId head = locked->head ? locked->head->position.batch : BatchId();
   roads_.SawHead(head != publisher_->Newest()->position().batch);
   if (!ReachHead(locked->head)) return PutBack(commands);
+  publisher_->SetFresh(began);
   const StatePtr base = publisher_->Newest();
   auto batch = std::make_unique<Batch>(base, clock_.Now(base->position()), locked->requests);
   if (base->position().batch == committed_) batch->TrustBase();
