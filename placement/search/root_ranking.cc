@@ -91,7 +91,13 @@ void RootRanking::ScoreAll() {
   Scores by_root;
   Scores scores;
   while (!budget_.spent()) {
-    const RootChunk* chunk = scan.NextChunk(may_fit);
+    const auto is_wanted = [this](const RootChunk& next) {
+      if (MayBeKept(next)) return true;
+      --budget_.left;
+      complete_ = false;
+      return false;
+    };
+    const RootChunk* chunk = scan.NextChunk(is_wanted, may_fit);
     if (chunk == nullptr) return;
     budget_.left -= StepsOfChunk();
     by_root.fill(0);
@@ -106,6 +112,23 @@ void RootRanking::ScoreAll() {
       if (may_fit[i]) Offer({scores[i], by_root[i], chunk->ids[i], &chunk->trees[i]});
     }
   }
+}
+
+bool RootRanking::MayBeKept(const RootChunk& chunk) const {
+  const PlannedOrder& order = plan_.order;
+  if (kept_.size() < kept_max_ || order.strategy == Strategy::kRandom) return true;
+  int64_t most = 0;
+  for (const ClassWeight& weighted : order.shares) {
+    if (weighted.weight <= 0) continue;
+    for (const RootChunk::Column& column : chunk.columns) {
+      if (column.resource_class != weighted.resource_class) continue;
+      most += column.most_share * weighted.weight;
+    }
+  }
+  for (const TraitWeight& weighted : order.traits) {
+    most += std::max<int64_t>(weighted.weight, 0) * kShareWhole;
+  }
+  return most > kept_.front().score;
 }
 
 void RootRanking::Offer(const RankedRoot& root) {

@@ -56,6 +56,9 @@ class RootRanking {
   void ScoreAll();
   // How much work it is to score one chunk, in steps of a search.
   int64_t StepsOfChunk() const;
+  // Whether a root of `chunk` may be among the best of the roots that were seen so far. The scan
+  // visits roots in order of id, so a later root with the same score comes after an earlier one.
+  bool MayBeKept(const RootChunk& chunk) const;
   // Adds `root` to kept_ if `root` is among the best of the roots that come after last_.
   void Offer(const RankedRoot& root);
   void ScoreByShares(const RootChunk& chunk, Scores& scores) const;

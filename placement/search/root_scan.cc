@@ -182,13 +182,14 @@ void RootScan::FetchAhead(const RootChunk& chunk, size_t tree) const {
   }
 }
 
-const RootChunk* RootScan::NextChunk(RootSet& may_fit) {
+const RootChunk* RootScan::NextChunk(absl::FunctionRef<bool(const RootChunk&)> is_wanted,
+                                     RootSet& may_fit) {
   if (plan_.hopeless) return nullptr;
   const auto& chunks = state_.roots().chunks();
   while (chunk_ < chunks.size()) {
     const size_t at = chunk_++;
-    if (!MayFit(at)) continue;
     const RootChunk& chunk = *chunks[at];
+    if (!MayFit(at) || !is_wanted(chunk)) continue;
     Sift(chunk);
     may_fit = may_fit_;
     if (may_fit.any()) return &chunk;

@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "absl/functional/function_ref.h"
 #include "absl/types/span.h"
 #include "placement/search/plan.h"
 #include "placement/search/sharing.h"
@@ -24,8 +25,9 @@ class RootScan {
   // The next tree that the plan may fit under, or null at the end.
   const TreePtr* Next();
   // The next chunk with a tree that the plan may fit under, or null at the end. Sets `may_fit` to
-  // all such trees of the chunk. REQUIRES: not names_one_tree(), and Next was never called.
-  const RootChunk* NextChunk(RootSet& may_fit);
+  // all such trees of the chunk. Passes over chunks for which `is_wanted` returns false. REQUIRES:
+  // not names_one_tree(), and Next was never called.
+  const RootChunk* NextChunk(absl::FunctionRef<bool(const RootChunk&)> is_wanted, RootSet& may_fit);
   // Whether the plan names a tree, so that it can fit only under that tree.
   bool names_one_tree() const { return only_given_; }
 

@@ -44,8 +44,22 @@ void Add(const InventoryRow& row, Amount used, Sum& sum) {
   sum.free += static_cast<double>(std::max<Amount>(row.capacity - used, 0));
 }
 
-void CountMostFree(RootChunk::Column& column) {
-  column.most_free = *std::max_element(column.free->max.begin(), column.free->max.end());
+// The largest of `values`. So simple that the compiler uses vector instructions.
+int32_t LargestOf(const std::array<int32_t, RootChunk::kRootsMax>& values) {
+  int32_t largest = 0;
+  for (size_t i = 0; i < values.size(); ++i) largest = std::max(largest, values[i]);
+  return largest;
+}
+
+// Replaces values[at], and keeps `largest` the largest of `values`.
+void SetIn(std::array<int32_t, RootChunk::kRootsMax>& values, int at, int32_t value,
+           int32_t& largest) {
+  const int32_t before = std::exchange(values[at], value);
+  if (value >= largest) {
+    largest = value;
+  } else if (before == largest) {
+    largest = LargestOf(values);
+  }
 }
 
 // Writes the numbers `sum` of the tree at `at` into the column. Copies nothing if the numbers are
@@ -55,13 +69,8 @@ void SetFree(RootChunk::Column& column, int at, const Sum& sum) {
   const int32_t share = ShareOf(sum);
   if (column.free->max[at] == sum.free_max && column.free->share[at] == share) return;
   RootChunk::Free& free = column.free.Own();
-  free.share[at] = share;
-  const int32_t before = std::exchange(free.max[at], sum.free_max);
-  if (sum.free_max >= column.most_free) {
-    column.most_free = sum.free_max;
-  } else if (before == column.most_free) {
-    CountMostFree(column);
-  }
+  SetIn(free.max, at, sum.free_max, column.most_free);
+  SetIn(free.share, at, share, column.most_share);
 }
 
 // Computes anew the numbers of the tree at `at`, in all columns.
@@ -98,7 +107,7 @@ void InsertInto(RootChunk& chunk, int at, TreePtr tree) {
     RootChunk::Free& free = column.free.Own();
     for (int32_t* const entry : {free.max.data() + at, free.share.data() + at}) {
       std::move_backward(entry, entry + behind, entry + behind + 1);
-      *entry = 0;  // most_free stays right: the amount that was here has only moved up
+      *entry = 0;  // the largest stay right: the value that was here has only moved up
     }
     column.offered_by = WithRoomAt(column.offered_by, at);
   }
@@ -118,7 +127,8 @@ void EraseFrom(RootChunk& chunk, int at) {
       entry[behind] = 0;
     }
     column.offered_by = Without(column.offered_by, at);
-    CountMostFree(column);
+    column.most_free = LargestOf(free.max);
+    column.most_share = LargestOf(free.share);
   }
   chunk.ids.erase(chunk.ids.begin() + at);
   chunk.marks.Own().Erase(at);

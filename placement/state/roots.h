@@ -44,8 +44,9 @@ struct RootChunk {
   };
   struct Column {
     ClassId resource_class{};
-    int32_t most_free = 0;  // the largest of free->max; MostFree has it too
-    RootSet offered_by;     // the trees with an inventory of the class
+    int32_t most_free = 0;   // the largest of free->max; MostFree has it too
+    int32_t most_share = 0;  // the largest of free->share
+    RootSet offered_by;      // the trees with an inventory of the class
     Counted<Free> free = Counted<Free>::Make();
   };
 

@@ -222,6 +222,22 @@ TEST(SearchOrder, LooksOnlyAtTheBest) {
   EXPECT_EQ(FindInOrder(world.state(), request, budget).candidates.size(), 10u);
 }
 
+// The best roots are in the first of four chunks. The other chunks cost one step each.
+TEST(SearchOrder, PassesOverChunksThatCannotHoldABetterRoot) {
+  std::string notation;
+  for (int i = 0; i < 1000; ++i) {
+    absl::StrAppend(&notation, "h", i, "{VCPU:1000 used ", i + 1, "}\n");
+  }
+  World world(notation);
+  CandidateRequest request = ParseRequest(world, "r VCPU:1 limit 10");
+  request.order.strategy = Strategy::kSpread;
+  SearchBudget budget;
+  budget.steps_max = 10 * 3 + 14 + 3 + 1;
+  const SearchResult found = FindInOrder(world.state(), request, budget);
+  ASSERT_EQ(found.candidates.size(), 10u);
+  EXPECT_EQ(ProvidersOf(world.state(), found).front(), "h0");
+}
+
 TEST(SearchOrder, ChanceIsFairAndComesFromTheSeed) {
   World world = Hosts(8);
   CandidateRequest request = ParseRequest(world, "r VCPU:1");

@@ -98,6 +98,8 @@ void ExpectSame(const Roots& roots, const TreeModel& model) {
         most_free = std::max(most_free, FreeMax(*chunk->trees[at], column.resource_class));
       }
       ASSERT_EQ(column.most_free, most_free);
+      ASSERT_EQ(column.most_share,
+                *std::max_element(column.free->share.begin(), column.free->share.end()));
       bool is_offered = false;
       for (int at = 0; at < RootChunk::kRootsMax; ++at) {
         const bool offers =
