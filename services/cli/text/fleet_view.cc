@@ -35,7 +35,7 @@ std::string HeldWords(const Groups& groups) {
   for (const pb::ProviderAllocation& group : groups) {
     for (const auto& [name, amount] : group.resources()) sums[name] += amount;
   }
-  return sums.empty() ? "nothing" : cli::InWords(sums);
+  return sums.empty() ? "nothing" : InWords(sums);
 }
 
 std::string Joined(const google::protobuf::RepeatedPtrField<std::string>& words) {
