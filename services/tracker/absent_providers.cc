@@ -13,8 +13,9 @@ std::vector<std::string> AbsentProviders::Update(const void* node,
   own = {absent.begin(), absent.end()};
   if (absent_by_node_.size() < nodes) return {};
   std::set<std::string> everywhere = own;
-  for (const auto& [other, entries] : absent_by_node_) {
-    std::erase_if(everywhere, [&](const std::string& entry) { return entries.count(entry) == 0; });
+  for (const auto& of_node : absent_by_node_) {
+    std::erase_if(everywhere,
+                  [&](const std::string& entry) { return of_node.second.count(entry) == 0; });
   }
   std::vector<std::string> due;
   std::set_difference(everywhere.begin(), everywhere.end(), told_.begin(), told_.end(),
