@@ -9,6 +9,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "placement/values/refusal.h"
+#include "tests/worlds/seed.h"
 
 namespace berth::placement {
 namespace {
@@ -182,7 +183,7 @@ TEST(FleetSums, HostsWithTheSameStorageAreNamed) {
 }
 
 // Statistics over 10,000 nodes take 10 ms at most. The machines of tests are slower and busy: three
-// times that, for the best of several attempts.
+// times that, for the best of several attempts. With a sanitizer it may take a second.
 TEST(FleetSums, TenThousandNodesAreSummedUpInMilliseconds) {
   SummedFleet fleet;
   for (uint64_t i = 0; i < 10'000; ++i) {
@@ -198,7 +199,7 @@ TEST(FleetSums, TenThousandNodesAreSummedUpInMilliseconds) {
     EXPECT_EQ(SumUpFleet(fleet.state).node_count, 10'000);
     best = std::min(best, absl::Now() - begun);
   }
-  EXPECT_LT(best, absl::Milliseconds(30));  // T-311
+  EXPECT_LT(best, absl::Milliseconds(kSanitized ? 1000 : 30));  // T-311
 }
 
 }  // namespace
