@@ -45,6 +45,7 @@ class FakePlacement final : public placement::v1::ReportService::Service {
   // Set them before the session to which they apply.
   placement::v1::NodeStanding standing = placement::v1::NODE_STANDING_SEND_ALL;
   int64_t last_sequence = 0;
+  std::string service_uuid;  // of the service in a Welcome
   std::vector<placement::v1::RecordedNode> recorded;
   std::function<Fate(const Report&)> fate = [](const Report&) { return Fate::kAck; };
   std::function<void(Response*)> conflict = [](Response*) {};
@@ -148,6 +149,7 @@ class FakePlacement final : public placement::v1::ReportService::Service {
   void Welcome(const placement::v1::Hello& hello, Stream* stream) {
     Response response;
     auto* const welcome = response.mutable_welcome();
+    welcome->mutable_service()->set_uuid(service_uuid);
     welcome->mutable_heartbeat_interval()->set_nanos(50'000'000);
     for (const auto& node : recorded) *welcome->add_recorded_nodes() = node;
     for (const auto& node : hello.nodes()) {

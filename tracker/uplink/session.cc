@@ -208,6 +208,9 @@ bool UplinkSession::MakeHello() {
   hello->set_address(options_.address);
   for (const std::string& uuid : options_.retired_node_uuids) hello->add_retired_node_uuids(uuid);
   *hello->mutable_started_at() = WireTime(options_.started_at);
+  if (!counts_->registered.service_uuid().empty()) {
+    *hello->mutable_registered() = counts_->registered;
+  }
   return true;
 }
 

@@ -43,11 +43,14 @@ struct UplinkEnd {
   bool deleted = false;   // placement has no record of the service any more
 };
 
-// What the sessions of an uplink count together.
+// What the sessions of an uplink have in common. Sessions do not overlap.
 struct UplinkCounts {
   std::atomic<int64_t> sessions = 0;  // that placement welcomed
   std::atomic<int64_t> heartbeats = 0;
   std::atomic<int64_t> conflicts = 0;
+  // The service record that the first Welcome named; empty: there was none. Only Work() of the
+  // present session uses it.
+  placement::v1::ServiceRegistration registered;
 };
 
 class UplinkSession final : public grpc::ClientBidiReactor<placement::v1::SessionRequest,

@@ -39,7 +39,13 @@ NodeRecord ReadRecord(const v1::RecordedNode& wire) {
 }  // namespace
 
 void UplinkSession::Hear(const Response& response) {
-  if (response.has_welcome()) HearWelcome(response.welcome());
+  if (response.has_welcome()) {
+    if (counts_->registered.service_uuid().empty()) {
+      counts_->registered.set_service_uuid(response.welcome().service().uuid());
+      *counts_->registered.mutable_revision() = response.revision();
+    }
+    HearWelcome(response.welcome());
+  }
   if (response.has_ack()) HearAck(response.ack());
   if (response.has_reject()) HearReject(response.reject());
   if (response.has_push()) HearPush(response);

@@ -51,5 +51,26 @@ TEST_F(UplinkTest, SendsNoSnapshotForTheWordsOfARefusal) {
   EXPECT_EQ(placement.reports().size(), 1u);
 }
 
+// A process that was away while its service was deleted must not create it again: placement sees in
+// the Hello that the process has been registered before.
+TEST_F(UplinkTest, TellsWithWhichRecordItRegistered) {
+  FakePlacement placement;
+  placement.service_uuid = "8c5f2b1e-0000-4000-8000-000000000001";
+  const auto uplink = Connect(placement);
+  ASSERT_TRUE(placement.WaitForReports(1));
+  placement.EndSession();
+  const auto registered = [&placement] {
+    std::vector<std::string> uuids;
+    for (const auto& request : placement.requests()) {
+      if (!request.has_hello()) continue;
+      uuids.push_back(request.hello().registered().service_uuid());
+    }
+    return uuids;
+  };
+  ASSERT_TRUE(Eventually([&] { return registered().size() >= 2; }));
+  EXPECT_EQ(registered()[0], "");                      // T-384: a new process
+  EXPECT_EQ(registered()[1], placement.service_uuid);  // T-384
+}
+
 }  // namespace
 }  // namespace berth::tracker
