@@ -31,10 +31,7 @@ TEST_F(ReportSessionTest, AClaimIsWrittenAndAnsweredWithTheRecord) {
   ReportSessions sessions(&runner_.ledger(), &workers_, &recorder_);
   const Settled settled(this);
   PlayedTracker tracker(&sessions, "h1", node_);
-  ASSERT_TRUE(tracker.SayHello());
-  ASSERT_TRUE(tracker.Next().has_welcome());
-  ASSERT_TRUE(tracker.SayReport(1, 8, std::nullopt, true));
-  ASSERT_EQ(tracker.Next().ack().sequence(), 1);
+  ASSERT_TRUE(tracker.Introduce());
   placement::InstanceRecord record;
   record.id = placement::InstanceId{Uuid::Random()};
   record.project = record.user = record.vm_state = "any";
@@ -80,10 +77,7 @@ TEST_F(ReportSessionTest, AnAnswerWaitsForTheLastSliceOfAPush) {
   ReportSessions sessions(&runner_.ledger(), &workers_, &recorder_);
   const Settled settled(this);
   PlayedTracker tracker(&sessions, "h1", node_);
-  ASSERT_TRUE(tracker.SayHello());
-  ASSERT_TRUE(tracker.Next().has_welcome());
-  ASSERT_TRUE(tracker.SayReport(1, 8, std::nullopt, true));
-  ASSERT_EQ(tracker.Next().ack().sequence(), 1);
+  ASSERT_TRUE(tracker.Introduce());
   ASSERT_TRUE(tracker.GetsAll());
   placement::InstanceRecord record = LargeRecord(1);
   runner_.Must(placement::SetInstance{record, std::nullopt});
@@ -109,10 +103,7 @@ TEST_F(ReportSessionTest, NoMoreIsReadWhileManyAnswersWait) {
   ReportSessions sessions(&runner_.ledger(), &workers_, &recorder_);
   const Settled settled(this);
   PlayedTracker tracker(&sessions, "h1", node_);
-  ASSERT_TRUE(tracker.SayHello());
-  ASSERT_TRUE(tracker.Next().has_welcome());
-  ASSERT_TRUE(tracker.SayReport(1, 8, std::nullopt, true));
-  ASSERT_EQ(tracker.Next().ack().sequence(), 1);
+  ASSERT_TRUE(tracker.Introduce());
   ASSERT_TRUE(tracker.GetsAll());
   std::vector<placement::InstanceId> written;
   for (int i = 0; i < 40; ++i) {

@@ -65,10 +65,7 @@ TEST_F(ReportSessionTest, ARecordIsPushedToItsHost) {
   ReportSessions sessions(&runner_.ledger(), &workers_, &recorder_);
   const Settled settled(this);
   PlayedTracker tracker(&sessions, "h1", node_);
-  ASSERT_TRUE(tracker.SayHello());
-  ASSERT_TRUE(tracker.Next().has_welcome());
-  ASSERT_TRUE(tracker.SayReport(1, 8, std::nullopt, true));
-  ASSERT_EQ(tracker.Next().ack().sequence(), 1);
+  ASSERT_TRUE(tracker.Introduce());
   placement::InstanceRecord record;
   record.id = placement::InstanceId{Uuid::Random()};
   record.project = record.user = record.vm_state = "any";
