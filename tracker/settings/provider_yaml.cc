@@ -170,15 +170,21 @@ class ProviderYaml {
     return absl::OkStatus();
   }
 
-  absl::Status ReadInventories(const YAML::Node& node, const std::string& path,
-                               ProviderEntry* entry) const {
+  // Returns the list `additional` of `node`, an empty one if it is absent.
+  absl::StatusOr<YAML::Node> Additional(const YAML::Node& node, const std::string& path) const {
     BERTH_ASSIGN_OR_RETURN(const YamlFields fields, Fields(node, path, {"additional"}));
     const YAML::Node* const list = FindField(fields, "additional");
-    if (list == nullptr) return absl::OkStatus();
+    if (list == nullptr) return YAML::Node(YAML::NodeType::Sequence);
     BERTH_RETURN_IF_ERROR(CheckList(*list, path + ".additional"));
-    for (size_t i = 0; i < list->size(); ++i) {
+    return *list;
+  }
+
+  absl::Status ReadInventories(const YAML::Node& node, const std::string& path,
+                               ProviderEntry* entry) const {
+    BERTH_ASSIGN_OR_RETURN(const YAML::Node list, Additional(node, path));
+    for (size_t i = 0; i < list.size(); ++i) {
       const std::string item = absl::StrCat(path, ".additional[", i, "]");
-      BERTH_ASSIGN_OR_RETURN(const YamlFields classes, Fields((*list)[i], item, {}));
+      BERTH_ASSIGN_OR_RETURN(const YamlFields classes, Fields(list[i], item, {}));
       for (const auto& [name, value] : classes) {
         const std::string at = absl::StrCat(item, ".", name);
         if (!IsCustom(name)) return Wrong(value, at, "must be a class whose name is CUSTOM_...");
@@ -229,12 +235,9 @@ class ProviderYaml {
 
   absl::Status ReadTraits(const YAML::Node& node, const std::string& path,
                           ProviderEntry* entry) const {
-    BERTH_ASSIGN_OR_RETURN(const YamlFields fields, Fields(node, path, {"additional"}));
-    const YAML::Node* const list = FindField(fields, "additional");
-    if (list == nullptr) return absl::OkStatus();
-    BERTH_RETURN_IF_ERROR(CheckList(*list, path + ".additional"));
-    for (size_t i = 0; i < list->size(); ++i) {
-      const YAML::Node item = (*list)[i];
+    BERTH_ASSIGN_OR_RETURN(const YAML::Node list, Additional(node, path));
+    for (size_t i = 0; i < list.size(); ++i) {
+      const YAML::Node item = list[i];
       if (!item.IsScalar() || !IsCustom(item.Scalar())) {
         return Wrong(item, absl::StrCat(path, ".additional[", i, "]"),
                      "must be a trait whose name is CUSTOM_...");
