@@ -84,6 +84,12 @@ NodeRecordPtr FindNode(const State& state, ProviderId id) {
 
 bool HoldsLease(const ServiceRecord& service) { return service.up && !service.forced_down; }
 
+absl::Status TrackerNotFound(const std::string& host) {
+  return Refuse(absl::StatusCode::kNotFound, "HOST_NOT_FOUND",
+                absl::StrCat("there is no tracker on a host named ", host),
+                {{{"host", host}, {"field", "host"}}});
+}
+
 absl::Status CheckOnHost(const NodeRecord& node, const std::string& host) {
   if (node.host == host) return absl::OkStatus();
   return Refuse(absl::StatusCode::kAborted, "RECORD_CONFLICT",

@@ -33,6 +33,9 @@ NodeRecordPtr FindNode(const State& state, ProviderId id);
 // may take over the service's host (T-291, T-298).
 bool HoldsLease(const ServiceRecord& service);
 
+// NOT_FOUND / HOST_NOT_FOUND for the field `host`.
+absl::Status TrackerNotFound(const std::string& host);
+
 // OK if the node is on `host`, else ABORTED / RECORD_CONFLICT (T-41).
 absl::Status CheckOnHost(const NodeRecord& node, const std::string& host);
 

@@ -76,7 +76,7 @@ bool Turns::AddLarge(const PendingPtr& pending) {
 void Turns::Lost(std::unique_ptr<Batch> batch) {
   BERTH_CHECK(batch != nullptr);
   if (turn_ == Turn::kSettle) {
-    BERTH_CHECK(batch->Commands().empty());
+    BERTH_CHECK(batch->command_count() == 0);
     return;
   }
   BERTH_CHECK(!unsettled());

@@ -355,7 +355,7 @@ void Writer::AnswerCommitted(Batch& batch) {
 }
 
 void Writer::AnswerAll(Batch& batch) {
-  health_->commands += static_cast<int64_t>(batch.Commands().size());
+  health_->commands += batch.command_count();
   health_->Add(batch.tally());
   std::vector<Answer> answers = batch.TakeAnswers();
   if (static_cast<int>(answers.size()) <= kAnswersHere && queue_->size() == 0) {

@@ -90,7 +90,7 @@ void Writer::EndIdleHolder() {
 }
 
 void Writer::Lost(std::unique_ptr<Batch> batch, const absl::Status& status) {
-  health_->in_doubt += static_cast<int64_t>(batch->Commands().size());
+  health_->in_doubt += batch->command_count();
   health_->Tell(absl::StrCat("it is not known whether the last batch of writes was committed: ",
                              status.message()));
   turns_.Lost(std::move(batch));

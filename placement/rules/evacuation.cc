@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "placement/claims/owner_write.h"
 #include "placement/claims/plan.h"
 #include "placement/commands/fleet_node.h"
 #include "placement/rules/rules.h"
@@ -35,13 +36,7 @@ std::optional<ConsumerAllocations> WithoutSource(const State& state,
   }
   const ConsumerPtr& before = settlement->instance;
   if (before == nullptr || before->allocations == settlement->held) return std::nullopt;
-  ConsumerAllocations wanted;
-  wanted.consumer = before->id;
-  wanted.project = before->owner->project;
-  wanted.user = before->owner->user;
-  wanted.type = before->owner->type;
-  wanted.allocations = AmountsOf(state.catalog(), settlement->held);
-  return wanted;
+  return WriteKeepingOwner(state, before->id, before, nullptr, settlement->held);
 }
 
 // The writes for all evacuations from the host that are `done`. An evacuation that cannot be
@@ -73,11 +68,7 @@ absl::StatusOr<Outcome> Decide(const State& state, const ReleaseEvacuated& comma
   faults.Length("host", command.host, 1, kTextMax);
   BERTH_RETURN_IF_ERROR(faults.status());
   const ServicePtr service = FindService(state, command.host, kTrackerBinary);
-  if (service == nullptr) {
-    return Refuse(absl::StatusCode::kNotFound, "HOST_NOT_FOUND",
-                  absl::StrCat("there is no tracker on a host named ", command.host),
-                  {{{"host", command.host}, {"field", "host"}}});
-  }
+  if (service == nullptr) return TrackerNotFound(command.host);
   if (!service->forced_down) {
     return Refuse(absl::StatusCode::kFailedPrecondition, "SERVICE_NOT_FORCED_DOWN",
                   absl::StrCat("host ", command.host,

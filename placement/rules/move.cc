@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "placement/claims/owner_write.h"
 #include "placement/claims/plan.h"
 #include "placement/commands/record_form.h"
 #include "placement/ground/check.h"
@@ -65,30 +66,12 @@ absl::Status CheckConsumers(const State& state, const EndMove& command,
                    items);
 }
 
-// The write after which the instance's consumer holds what `settlement` says, without a lease.
-ConsumerAllocations WriteOf(const State& state, const InstanceRecord& instance,
-                            const Settlement& settlement) {
-  ConsumerAllocations wanted;
-  wanted.consumer = ConsumerId{instance.id.uuid};
-  if (settlement.instance != nullptr) {
-    const Owner& owner = *settlement.instance->owner;
-    wanted.project = owner.project;
-    wanted.user = owner.user;
-    wanted.type = owner.type;
-  } else {
-    wanted.project = instance.project;
-    wanted.user = instance.user;
-    wanted.type = std::string(kInstanceType);
-  }
-  wanted.allocations = AmountsOf(state.catalog(), settlement.held);
-  return wanted;
-}
-
 // The changes of the allocations. They release no more than the consumers hold, and take nothing
 // that neither of them holds. So none of the plan's checks can fail.
 Outcome Apply(const State& state, const InstanceRecord& instance, const MigrationRecord& migration,
               const Settlement& settlement, const RuleContext& context) {
-  const ConsumerAllocations wanted = WriteOf(state, instance, settlement);
+  const ConsumerAllocations wanted = WriteKeepingOwner(
+      state, ConsumerId{instance.id.uuid}, settlement.instance, &instance, settlement.held);
   std::vector<Holder> holders;
   holders.push_back({wanted.consumer, settlement.instance, &wanted});
   if (settlement.migration != nullptr) {

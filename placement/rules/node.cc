@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "placement/commands/fleet_node.h"
+#include "placement/commands/record_form.h"
 #include "placement/rules/node_removal.h"
 #include "placement/rules/rules.h"
 #include "placement/values/faults.h"
@@ -28,11 +29,7 @@ absl::Status CheckForm(const MoveNode& command) {
 
 // Whether the node may get its new host. REQUIRES: the hosts differ.
 absl::Status CheckHosts(const State& state, const NodeRecord& node, const std::string& to) {
-  if (FindService(state, to, kTrackerBinary) == nullptr) {
-    return Refuse(absl::StatusCode::kNotFound, "HOST_NOT_FOUND",
-                  absl::StrCat("there is no tracker on a host named ", to),
-                  {{{"host", to}, {"field", "host"}}});
-  }
+  if (FindService(state, to, kTrackerBinary) == nullptr) return TrackerNotFound(to);
   const ServicePtr owner = FindService(state, node.host, kTrackerBinary);
   if (owner != nullptr && HoldsLease(*owner)) {
     return Refuse(absl::StatusCode::kFailedPrecondition, "SERVICE_IN_USE",
@@ -64,11 +61,9 @@ class RecordMover {
   void Instances(Changes& changes) const {
     for (const InstancePtr& before : state_.records().InstancesOf(node_.host)) {
       if (!IsHere(before->node)) continue;
-      auto after = std::make_shared<InstanceRecord>(*before);
-      after->host = to_;
-      after->generation = before->generation.Next();
-      after->updated_at = context_.now;
-      changes.push_back(InstancePut{std::move(after)});
+      InstanceRecord after = *before;
+      after.host = to_;
+      changes.push_back(InstancePut{StoredInstance(after, before, context_)});
     }
   }
   // Only of moves that are not over, and of evacuations whose source still has to clean up.
@@ -81,9 +76,7 @@ class RecordMover {
         after.destination_host = to_;
       }
       if (after == *before) continue;
-      after.generation = before->generation.Next();
-      after.updated_at = context_.now;
-      changes.push_back(MigrationPut{std::make_shared<const MigrationRecord>(std::move(after))});
+      changes.push_back(MigrationPut{StoredMigration(std::move(after), context_)});
     }
   }
 

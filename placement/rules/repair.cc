@@ -2,6 +2,7 @@
 #include <string>
 #include <utility>
 
+#include "placement/claims/owner_write.h"
 #include "placement/claims/plan.h"
 #include "placement/commands/allocation_audit.h"
 #include "placement/rules/rules.h"
@@ -13,21 +14,10 @@ namespace {
 // The write that the finding asks for. A consumer that holds nothing gets the owner that the record
 // of its instance names.
 ConsumerAllocations WriteOf(const State& state, const AllocationFinding& finding) {
-  ConsumerAllocations wanted;
-  wanted.consumer = finding.consumer;
-  if (finding.held != nullptr) {
-    const Owner& owner = *finding.held->owner;
-    wanted.project = owner.project;
-    wanted.user = owner.user;
-    wanted.type = owner.type;
-  } else {
-    const InstancePtr instance = state.records().FindInstance(InstanceId{finding.consumer.uuid});
-    wanted.project = instance->project;
-    wanted.user = instance->user;
-    wanted.type = std::string(kInstanceType);
-  }
-  wanted.allocations = AmountsOf(state.catalog(), finding.wanted);
-  return wanted;
+  const InstancePtr instance =
+      finding.held != nullptr ? nullptr
+                              : state.records().FindInstance(InstanceId{finding.consumer.uuid});
+  return WriteKeepingOwner(state, finding.consumer, finding.held, instance.get(), finding.wanted);
 }
 
 absl::Status NotRepairable(const AllocationFinding& finding) {

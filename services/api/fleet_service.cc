@@ -119,9 +119,7 @@ class FleetService final : public pb::FleetService::CallbackService {
                  pb::AuditNodeResponse* response) const {
     SetRevision(Newest()->position().revision, response->mutable_revision());
     *response->mutable_audit() = audit;
-    response->mutable_elapsed()->set_seconds(absl::ToInt64Seconds(elapsed));
-    response->mutable_elapsed()->set_nanos(
-        static_cast<int32_t>(absl::ToInt64Nanoseconds(elapsed % absl::Seconds(1))));
+    SetDuration(elapsed, response->mutable_elapsed());
   }
 
   template <typename Request, typename Response>

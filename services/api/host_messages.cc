@@ -3,6 +3,7 @@
 #include <memory>
 #include <variant>
 
+#include "placement/commands/fleet_node.h"
 #include "services/wire/fleet.h"
 #include "services/wire/form.h"
 
@@ -77,9 +78,7 @@ absl::StatusOr<placement::CommandBody> UpdateHostCommand(const State& state,
     return NotOffered("maintenance_mode");
   }
   if (FindTracker(state, request.host()) == nullptr) {
-    return placement::Refuse(absl::StatusCode::kNotFound, "HOST_NOT_FOUND",
-                             absl::StrCat("there is no tracker on a host named ", request.host()),
-                             {{{"host", request.host()}, {"field", "host"}}});
+    return placement::TrackerNotFound(request.host());
   }
   placement::UpdateService command;
   command.host = request.host();

@@ -24,10 +24,8 @@ absl::StatusOr<placement::UpdateService> UpdateOf(const State& state, const std:
   return command;
 }
 
-bool IsUp(const ServiceRecord& service) { return service.up && !service.forced_down; }
-
 pb::ServiceState StateOf(const ServiceRecord& service) {
-  return IsUp(service) ? pb::SERVICE_STATE_UP : pb::SERVICE_STATE_DOWN;
+  return placement::HoldsLease(service) ? pb::SERVICE_STATE_UP : pb::SERVICE_STATE_DOWN;
 }
 
 // The number as a node's sums hold it.
@@ -72,9 +70,7 @@ absl::StatusOr<NodePtr> FindNodeByUuid(const State& state, absl::string_view tex
 }
 
 ServicePtr FindTracker(const State& state, const std::string& host) {
-  const ServicePtr* service =
-      state.services().Find(std::pair(host, std::string(placement::kTrackerBinary)));
-  return service == nullptr ? nullptr : *service;
+  return placement::FindService(state, host, placement::kTrackerBinary);
 }
 
 ServicePtr ServiceAfter(const WriteAnswer& answer, placement::Uuid id) {
