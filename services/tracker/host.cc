@@ -310,7 +310,8 @@ void TrackerHost::SampleAudit(const tracker::Audit& audit, const Samples::Labels
                    static_cast<double>(drifts[name]), with(name));
   }
   amounts("total", "What the node has", account.total);
-  amounts("used", "What is used of it by reserves, allocations and orphans", account.used());
+  amounts("used", "What is used of it by reserves, records, claims, other allocations and orphans",
+          account.used());
   amounts("free", "Total less used; may be negative", account.free());
 }
 

@@ -218,9 +218,10 @@ class TrackerService final : public pb::TrackerService::CallbackService {
         *response->add_findings() = std::move(finding);
       }
     }
-    if (!view.records) return;
-    AddProviders(*view.records, response);
-    AddConsumers(*view.records, response);
+    const std::optional<tracker::Records> records = node.records();
+    if (!records) return;
+    AddProviders(*records, response);
+    AddConsumers(*records, response);
   }
 
   Reactor* NotOffered(Context* context, const std::string& method) {

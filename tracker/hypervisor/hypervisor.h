@@ -86,7 +86,7 @@ class Hypervisor {
   // before one deadline, so that a host with many guests does not seem to hang. NotFound instead of
   // a definition: the guest was removed meanwhile (T-391).
   absl::StatusOr<DocumentTexts> Definitions(const std::vector<ListedGuest>& guests);
-  // Lists all devices with the capability pci, net, vdpa or vpd, with one call.
+  // Lists all devices with the capability pci, net, vdpa, vpd or mdev, with one call.
   absl::StatusOr<std::vector<ListedDevice>> Devices();
   // Reads the document of each of `devices` like Definitions. NotFound instead of a document: the
   // device was removed meanwhile.

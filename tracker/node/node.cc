@@ -70,7 +70,7 @@ absl::StatusOr<Facts> Node::Observe(const NodeConfiguration& configuration, absl
   BERTH_RETURN_IF_ERROR(FindIdentity());
   BERTH_ASSIGN_OR_RETURN(Facts facts, observer_.Observe(now));
   std::vector<WantedProvider> providers;
-  {
+  if (!configuration.provider_entries.empty()) {
     FairLock lock(&mutex_);
     providers = DescribeChildren(facts, configuration, identity_->uuid, name_,
                                  records_ ? &*records_ : nullptr)
@@ -183,6 +183,11 @@ std::optional<MonotonicTime> Node::confirm_at() const {
   return audit_ == nullptr ? std::nullopt : audit_->confirm_at;
 }
 
+std::optional<Records> Node::records() const {
+  FairLock lock(&mutex_);
+  return records_;
+}
+
 Node::View Node::view() const {
   View view;
   view.uri = options_.configuration.uri;
@@ -192,7 +197,7 @@ Node::View Node::view() const {
   view.name = name_;
   view.last = last_;
   view.audit = audit_;
-  view.records = records_;
+  view.has_records = records_.has_value();
   view.standing = outbox_.standing();
   view.sequence = outbox_.sequence();
   view.acknowledged_sequence = outbox_.acknowledged_sequence();

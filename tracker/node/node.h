@@ -67,7 +67,7 @@ class Node {
     bool connected = false;
     PassOutcome last;                    // how the last pass ended
     std::shared_ptr<const Audit> audit;  // of the last good facts and the newest records
-    std::optional<Records> records;
+    bool has_records = false;            // placement has sent its records
     Standing standing = Standing::kNone;
     int64_t sequence = 0;
     int64_t acknowledged_sequence = 0;
@@ -97,6 +97,8 @@ class Node {
   std::optional<MonotonicTime> confirm_at() const;
 
   View view() const;
+  // The records that placement has sent; absent until it sends them.
+  std::optional<Records> records() const;
   // The accounting of the last good facts and of all records and claims of this moment. Absent: no
   // pass was good yet.
   std::optional<Accounting> accounting() const;

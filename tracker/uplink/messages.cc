@@ -97,8 +97,6 @@ bool Changed(const WantedProvider& provider, const Outbox::Outgoing& report,
   return true;
 }
 
-// Removes elements from the end of `list` until `bytes`, the size of the messages to which the list
-// belongs, is small enough. Reduces `bytes` accordingly. Returns how many elements were removed.
 // Adds the providers that `before` has and `now` has not, children before parents.
 void AddRemoved(const std::vector<WantedProvider>& before, const std::vector<WantedProvider>& now,
                 v1::Report* wire) {
@@ -110,6 +108,8 @@ void AddRemoved(const std::vector<WantedProvider>& before, const std::vector<Wan
   }
 }
 
+// Removes elements from the end of `list` until `bytes`, the size of the messages to which the list
+// belongs, is small enough. Reduces `bytes` accordingly. Returns how many elements were removed.
 template <typename List>
 int Trim(List* list, size_t* bytes) {
   int left_out = 0;

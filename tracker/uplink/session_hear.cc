@@ -76,7 +76,7 @@ void UplinkSession::HearWelcome(const v1::Welcome& welcome) {
     if (node == nullptr) continue;
     // Placement pushes the records of a recorded node. For a new node placement pushes nothing, so
     // the records of the node begin empty.
-    if (told.has_recorded() && !node->view().records) continue;
+    if (told.has_recorded() && !node->view().has_records) continue;
     const auto disable = [&](Records* own, NodeAccount*) {
       return std::exchange(own->service_disabled, disabled) != disabled;
     };
@@ -158,9 +158,9 @@ void UplinkSession::Apply(const v1::Push& push, const v1::Revision& revision) {
     if (!identity) continue;
     const bool meant = identity->uuid == push.node_uuid();
     // A push for another node concerns this node only if it has a change of the service.
-    if (!meant && !(push.has_service() && node->view().records)) continue;
+    if (!meant && !(push.has_service() && node->view().has_records)) continue;
     // Skips changes that come before the first complete push, which has all records of the node.
-    if (!push.complete() && !node->view().records) continue;
+    if (!push.complete() && !node->view().has_records) continue;
     node->ChangeRecords(
         [&](Records* records, NodeAccount* account) {
           const bool changed = meant && ApplyPush(push, revision, records, account);

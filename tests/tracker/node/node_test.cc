@@ -93,7 +93,7 @@ TEST_F(NodeTest, NothingWaitsForAHypervisorThatHangs) {  // T-49, T-57
   silent.Take();
   EXPECT_EQ(hanging.view().audit, nullptr);
   hanging.ChangeRecords(DisableService, std::chrono::steady_clock::now());
-  EXPECT_TRUE(hanging.view().records.has_value());
+  EXPECT_TRUE(hanging.view().has_records);
   EXPECT_EQ(Pass().result, PassOutcome::Result::kComplete);  // T-60, T-359: another node
   EXPECT_FALSE(over);
   pass.join();

@@ -58,7 +58,7 @@ TEST_F(SlicesTest, ACompletePushIsUsedWhenItsLastSliceHasCome) {
   first.mutable_push()->set_more(true);
   placement_.Say(first);
   ASSERT_TRUE(HasHeardAll("first"));
-  EXPECT_FALSE(node_->view().records.has_value());  // no audit, no report on a part of the records
+  EXPECT_FALSE(node_->view().has_records);  // no audit, no report on a part of the records
   EXPECT_TRUE(placement_.reports().empty());
   FakePlacement::Response last;
   last.mutable_push()->set_node_uuid(uuid_);

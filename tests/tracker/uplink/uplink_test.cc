@@ -174,7 +174,7 @@ TEST_F(UplinkTest, PutsBackWhatAnOperatorRemoved) {  // T-211, T-228
   const auto uplink = Connect(placement);
   ASSERT_TRUE(placement.WaitForReports(1));
   ASSERT_TRUE(Settles());
-  KnownProvider changed = node_->view().records->tree[0];
+  KnownProvider changed = node_->records()->tree[0];
   changed.traits.erase("COMPUTE_NODE");
   changed.traits.insert("CUSTOM_MINE");
   changed.generation = 99;
@@ -192,7 +192,7 @@ TEST_F(UplinkTest, DoesNotInsistOnATraitThatPlacementDoesNotKnow) {
   const auto uplink = Connect(placement);
   ASSERT_TRUE(placement.WaitForReports(1));
   ASSERT_TRUE(Settles());
-  const KnownProvider known = node_->view().records->tree[0];
+  const KnownProvider known = node_->records()->tree[0];
   EXPECT_EQ(known.traits.count("COMPUTE_NODE"), 0u);  // T-213
   FakePlacement::Response push = PushWithProvider(known);
   push.mutable_revision()->set_number(9);
