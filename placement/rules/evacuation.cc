@@ -81,6 +81,7 @@ absl::StatusOr<Outcome> Decide(const State& state, const ReleaseEvacuated& comma
   const std::vector<ConsumerAllocations> writes = WritesFor(state, command.host, warnings);
   if (!writes.empty()) {
     std::vector<Holder> holders;
+    holders.reserve(writes.size());
     for (const ConsumerAllocations& wanted : writes) {
       holders.push_back({wanted.consumer, state.FindConsumer(wanted.consumer), &wanted, true});
     }
