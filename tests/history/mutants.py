@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Breaks the product in thirty-one ways and sees that the history test, or the test of the part, finds each.
+"""Breaks the product in thirty-four ways and sees that the history test, or the test of the part, finds each.
 
 A copy of the product gets a few lines changed for each mutant; which of them counts a file says when a process starts,
 so that it is built once. A mutant that survives is a bug of the test. Where a promise has no part of its own here,
@@ -28,6 +28,9 @@ TESTS = {"through": ("history/history_test", "History.HoldsThroughKillsPausesAnd
          "ledger": ("placement/placement_ledger_test", "Ledger.*"),
          "leases": ("placement/placement_ledger_test", "LedgerLease.*"),
          "requests": ("placement/placement_ledger_test", "LedgerRequest.*"),
+         "claims": ("tracker/tracker_account_test", "*"),
+         "moves": ("placement/placement_rules_test", "*Settlement*:*Move*"),
+         "pushes": ("services/services_streams_test", "ReportSessionTest.*"),
          "short": ("placement/placement_ledger_test", "LedgerShortRoad.*:LedgerLateMessage.*:LedgerAhead.*")}
 SETTLE_SECONDS = 240  # beyond the run itself: to start, to settle what is open, to check
 TRIES = 3             # of the clients' luck, before a mutant counts as one that survives
@@ -188,6 +191,19 @@ MUTANTS = [
         "placement/state/records.cc",
         "if (!instance->host.empty()) instances_by_host_.Put(",
         "if (!instance->host.empty() && (!MUTANT || before == nullptr)) instances_by_host_.Put(")]),
+    # When the record of a claim comes, the account adds its amounts, and those of the claim stay.
+    ("claim-counted-twice", "claims", [(
+        "tracker/account/account.cc",
+        "    if (found->second == entry) return;\n    RemoveAmounts(found->second);\n",
+        "    if (found->second == entry) return;\n    if (!MUTANT) RemoveAmounts(found->second);\n")]),
+    # The end of a move releases what the migration holds, and leaves the instance what it holds on the side that it left.
+    ("move-frees-one-side", "moves", [(
+        "placement/rules/settlement.cc", "if (Keeps(effect, row, moved)) held", "if (MUTANT || Keeps(effect, row, moved)) held")]),
+    # A push of changes is taken for sent and is not.
+    ("push-lost", "pushes", [(
+        "services/report/session_pushes.cc",
+        "  outbox_.push_back(std::move(message));\n",
+        "  if (!MUTANT || message.push().complete()) outbox_.push_back(std::move(message));\n")]),
     # Nothing is read from a standby. What is nearest: a process that has lost its database reads on.
     ("standby-read", "through", [(
         "placement/ledger/publisher.cc",
@@ -264,7 +280,7 @@ def build():
     try:
         run(["cmake", "--preset", "dev"], cwd=COPY, env=environment())
         command = ["cmake", "--build", "--preset", "dev", "--target", "berth-placement", "history_test",
-                   "placement_ledger_test"]
+                   *sorted({pathlib.Path(program).name for program, _ in TESTS.values()} - {"history_test"})]
         run(command, cwd=COPY, env=environment())
     except subprocess.CalledProcessError as error:
         sys.exit(f"the mutants do not compile:\n{error.stdout[-4000:]}")
