@@ -12,6 +12,7 @@ packages with their versions, those of OTHER too, and ROOT/usr/share/doc has the
 """
 
 import argparse
+import gzip
 import hashlib
 import pathlib
 import re
@@ -143,8 +144,9 @@ class Root:
         target.chmod(0o644)
         for package in self.packages:
             licence = f"/usr/share/doc/{package.split(':')[0]}/copyright"
-            if pathlib.Path(licence).exists() and not self.has(licence.lstrip("/")):
-                self.copy(licence, licence, 0o644)
+            if pathlib.Path(licence).exists() and not self.has(f"{licence}.gz".lstrip("/")):
+                copied = self.copy(licence, f"{licence}.gz", 0o644)
+                copied.write_bytes(gzip.compress(copied.read_bytes(), mtime=0))
 
 
 def main():

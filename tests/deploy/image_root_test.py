@@ -39,7 +39,7 @@ class ImageRoot(unittest.TestCase):
         self.assertTrue((self.work / f"root/{LIBRARIES}/libprotobuf.so.32").exists())
         self.assertFalse((self.work / "root/bin/sh").exists())
         self.assertEqual(self.packages(), PACKAGES)
-        self.assertTrue((self.work / "root/usr/share/doc/libprotobuf32/copyright").exists())
+        self.assertTrue((self.work / "root/usr/share/doc/libprotobuf32/copyright.gz").exists())
 
     def test_a_library_can_be_left_out(self):
         self.assertEqual(self.make("--without", "libprotobuf.so.32", BINARY).returncode, 0)
