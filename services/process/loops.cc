@@ -11,8 +11,9 @@ namespace berth::services {
 using placement::MutexLock;
 
 namespace {
-constexpr absl::Duration kFollowWaitMin = absl::Milliseconds(5);
+constexpr absl::Duration kFollowWaitMin = absl::Milliseconds(2);
 constexpr absl::Duration kFollowWaitMax = absl::Milliseconds(100);
+constexpr int kQuickPolls = 50;
 }  // namespace
 
 Loop::Loop(const char* name, std::function<absl::Duration()> step)
@@ -43,8 +44,12 @@ void Loop::Run(const char* name) {
 }
 
 absl::Duration FollowPace::After(const absl::StatusOr<int>& polled) {
-  const bool rows_came = polled.ok() && *polled > 0;
-  wait_ = rows_came ? kFollowWaitMin : std::min(wait_ * 2, kFollowWaitMax);
+  if (polled.ok() && *polled > 0) {
+    quick_left_ = kQuickPolls;
+  } else {
+    quick_left_ = polled.ok() ? std::max(0, quick_left_ - 1) : 0;
+  }
+  wait_ = quick_left_ > 0 ? kFollowWaitMin : std::min(wait_ * 2, kFollowWaitMax);
   return wait_;
 }
 

@@ -31,14 +31,16 @@ class Loop {
   std::thread thread_;
 };
 
-// How long the ledger's follower waits between polls: 5 ms while new rows arrive. Without new rows
-// the wait grows to 100 ms.
+// How long the ledger's follower waits between polls: 2 ms until 50 polls in a row have found no new
+// row. Then the wait grows to 100 ms. A process that writes alone never polls faster than that,
+// because the follower counts only rows of other processes.
 class FollowPace {
  public:
   absl::Duration After(const absl::StatusOr<int>& polled);
 
  private:
-  absl::Duration wait_ = absl::Milliseconds(5);
+  int quick_left_ = 0;  // so many more polls without a row come quickly
+  absl::Duration wait_ = absl::Milliseconds(2);
 };
 
 }  // namespace berth::services

@@ -58,13 +58,16 @@ TEST(LoopTest, RepeatsItsStepAndEndsAtOnce) {
 
 TEST(FollowPaceTest, IsQuickWhileRowsComeAndBacksOff) {
   FollowPace pace;
-  EXPECT_EQ(pace.After(2), absl::Milliseconds(5));
-  EXPECT_EQ(pace.After(0), absl::Milliseconds(10));
-  EXPECT_EQ(pace.After(0), absl::Milliseconds(20));
-  EXPECT_EQ(pace.After(absl::UnavailableError("")), absl::Milliseconds(40));
-  EXPECT_EQ(pace.After(0), absl::Milliseconds(80));
+  EXPECT_EQ(pace.After(0), absl::Milliseconds(4));  // no row has come yet
+  EXPECT_EQ(pace.After(2), absl::Milliseconds(2));
+  for (int i = 1; i < 50; ++i) EXPECT_EQ(pace.After(0), absl::Milliseconds(2)) << i;
+  EXPECT_EQ(pace.After(0), absl::Milliseconds(4));
+  EXPECT_EQ(pace.After(0), absl::Milliseconds(8));
+  EXPECT_EQ(pace.After(1), absl::Milliseconds(2));
+  EXPECT_EQ(pace.After(0), absl::Milliseconds(2));
+  EXPECT_EQ(pace.After(absl::UnavailableError("")), absl::Milliseconds(4));
+  for (int i = 0; i < 10; ++i) pace.After(0);
   EXPECT_EQ(pace.After(0), absl::Milliseconds(100));
-  EXPECT_EQ(pace.After(1), absl::Milliseconds(5));
 }
 
 }  // namespace
