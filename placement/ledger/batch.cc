@@ -233,14 +233,18 @@ BatchRows Batch::Rows(int64_t log_rows_kept) const {
 
 Statement Batch::Sql(int64_t log_rows_kept) const { return WriteBatchSql(Rows(log_rows_kept)); }
 
-Statement Batch::SqlIfUnmoved(int64_t log_rows_kept) const {
+std::vector<RequestKey> Batch::ComparedKeys() const {
   std::vector<RequestKey> keys;
-  for (const Decided& decided : decided_) {
-    std::optional<RequestKey> key = KeyOf(decided.pending->command);
-    if (key) keys.push_back(*std::move(key));
+  for (size_t i = compared_from_; i < decided_.size(); ++i) {
+    std::optional<RequestKey> key = KeyOf(decided_[i].pending->command);
+    if (key && !kept_.contains(*key)) keys.push_back(*std::move(key));
   }
-  if (!writes()) return CheckUnmovedSql(base_->position(), keys);
-  return WriteBatchIfUnmovedSql(Rows(log_rows_kept), keys);
+  return keys;
+}
+
+Statement Batch::SqlIfUnmoved(int64_t log_rows_kept) const {
+  if (!writes()) return CheckUnmovedSql(base_->position(), ComparedKeys());
+  return WriteBatchIfUnmovedSql(Rows(log_rows_kept), ComparedKeys());
 }
 
 std::vector<Answer> Batch::TakeAnswers() {

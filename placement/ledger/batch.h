@@ -9,6 +9,7 @@
 #ifndef BERTH_PLACEMENT_LEDGER_BATCH_H_
 #define BERTH_PLACEMENT_LEDGER_BATCH_H_
 
+#include <limits>
 #include <memory>
 #include <optional>
 #include <string>
@@ -59,8 +60,19 @@ class Batch {
   // that the kept answer is durable.
   void TrustBase() { base_is_durable_ = true; }
   // To be called before the first Offer if the batch is decided before it is sent: Offer then does
-  // not begin the commands, and BeginAll must be called before the batch is sent.
-  void BeginLater() { begins_later_ = true; }
+  // not begin the commands, and BeginAll must be called before the batch is sent. SqlIfUnmoved
+  // compares the request ids of all commands.
+  void BeginLater() {
+    begins_later_ = true;
+    CompareNext();
+  }
+  // To be called if `kept` lacks the answers that may be kept for the commands that are offered from
+  // now on: SqlIfUnmoved then compares the request ids of these commands. If one of the ids is kept,
+  // nothing is written.
+  void CompareNext() { compared_from_ = decided_.size(); }
+  // Whether SqlIfUnmoved compares a request id. Then no other statement may write the batch, and no
+  // command may be answered before SqlIfUnmoved has returned a row.
+  bool compares() const { return !ComparedKeys().empty(); }
   // Begins all commands. Returns false if a command was answered or cancelled, or if its deadline
   // is not after `now`. The batch must then not be sent, because it contains what that command
   // changes; the caller calls ReturnAll.
@@ -92,8 +104,8 @@ class Batch {
   // The statement that writes the batch to the database. REQUIRES: Close() was called.
   Statement Sql(int64_t log_rows_kept) const;
   // The statement that takes the ledger's lock and then writes the batch, if any, provided that the
-  // newest log row is that of base() and that no answer is kept for a command of the batch. Returns
-  // one row if that is so, else none. REQUIRES: Close() was called, or writes() is false.
+  // newest log row is that of base() and that no answer is kept under the request ids to compare.
+  // Returns one row if that is so, else none. REQUIRES: Close() was called, or writes() is false.
   Statement SqlIfUnmoved(int64_t log_rows_kept) const;
   // The state after the commands that were decided so far. Before Close() it has the revision of
   // base().
@@ -117,6 +129,7 @@ class Batch {
   // Applies the changes of `decided` to next(), and adds them to the touched rows and to the log.
   void Apply(const Decided& decided);
   BatchRows Rows(int64_t log_rows_kept) const;
+  std::vector<RequestKey> ComparedKeys() const;
   // Gives every decision of this batch the revision of next().
   void Stamp();
 
@@ -127,6 +140,7 @@ class Batch {
   Touched touched_;
   std::vector<LogCommand> log_;
   std::vector<Decided> decided_;
+  size_t compared_from_ = std::numeric_limits<size_t>::max();  // index in decided_: see CompareNext
   // kept_: the answers that earlier batches kept. own_: the indexes in decided_ of those commands
   // of this batch whose answers will be kept. Both are keyed by request id.
   absl::flat_hash_map<RequestKey, KeptRequest> kept_;

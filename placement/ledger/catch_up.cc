@@ -4,8 +4,6 @@
 #include <utility>
 #include <vector>
 
-#include "placement/store/rows.h"
-
 namespace berth::placement {
 namespace {
 
@@ -72,6 +70,15 @@ absl::StatusOr<CatchUpStep> ApplyRows(Database& database, Publisher& publisher, 
 }
 
 }  // namespace
+
+int ApplyRead(const std::vector<LogRow>& rows, Publisher& publisher) {
+  int applied = 0;
+  for (const LogRow& row : rows) {
+    const absl::StatusOr<CaughtUp> end = ApplyRow(row, publisher, &applied);
+    if (!end.ok() || *end != CaughtUp::kAll) break;
+  }
+  return applied;
+}
 
 absl::StatusOr<bool> HasLost(Database& database, const Position& seen) {
   if (seen.revision.number == 0) return false;

@@ -6,9 +6,12 @@
 #ifndef BERTH_PLACEMENT_LEDGER_CATCH_UP_H_
 #define BERTH_PLACEMENT_LEDGER_CATCH_UP_H_
 
+#include <vector>
+
 #include "absl/status/statusor.h"
 #include "placement/ledger/publisher.h"
 #include "placement/store/database.h"
+#include "placement/store/rows.h"
 
 namespace berth::placement {
 
@@ -30,6 +33,11 @@ struct CatchUpStep {
 // Reads at most `rows_max` log rows and applies them. Fails as Database::Run does, or with
 // kDataLoss if the content of a row cannot be decoded. The rows before the failure stay applied.
 absl::StatusOr<CatchUpStep> CatchUp(Database& database, Publisher& publisher, int rows_max);
+
+// Applies `rows`, log rows in order, to the published state, up to the first one that cannot be
+// applied. CatchUp finds out why that row cannot be applied. Rows that the state contains already
+// are passed over. Returns how many rows were applied.
+int ApplyRead(const std::vector<LogRow>& rows, Publisher& publisher);
 
 // Whether the database has lost `seen`, a position that a process once had. True if the log ends
 // before `seen`, or if another batch has the revision of `seen`. False if an operator began a later

@@ -33,7 +33,7 @@ Position FirstOfEpoch(const Position& head, const Position& lost) {
 
 absl::StatusOr<State> BeginUnderLock(Database& database, const Position& lost,
                                      const EpochStart& start) {
-  BERTH_ASSIGN_OR_RETURN(const LockedHead locked, LockAndReadHead(database, {}));
+  BERTH_ASSIGN_OR_RETURN(const LockedHead locked, LockAndReadHead(database, 0, 0, {}));
   const Position head = locked.head ? locked.head->position : Position();
   if (head.revision != start.expected_head) {
     return Refuse(
@@ -58,7 +58,7 @@ absl::StatusOr<State> BeginUnderLock(Database& database, const Position& lost,
   rows.payload = EncodeBatch(
       {{start.actor, start.request_id, std::make_shared<const Changes>(), start.reason}});
   rows.log_rows_kept = kKeepAllLogRows;
-  const absl::Status written = database.RunAndCommit(WriteBatchSql(rows));
+  const absl::Status written = database.RunAndCommit(WriteBatchSql(rows), nullptr);
   // The connection broke during the commit: nobody knows whether the epoch has begun.
   if (written.code() == absl::StatusCode::kUnavailable) return OutcomeUnknown();
   if (!written.ok()) return written;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <utility>
+#include <variant>
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
@@ -14,13 +15,17 @@
 namespace berth::placement {
 namespace {
 
-constexpr absl::Duration kPauseMin = absl::Milliseconds(20);
-constexpr absl::Duration kPauseMax = absl::Seconds(1);
 constexpr int kCatchUpRows = 500;
 // If no command waits, the writer gives so many answers itself.
 constexpr int kAnswersHere = 2;
 // A batch may take longer than no_progress_max: by this much for each row that it writes.
 constexpr absl::Duration kProgressPerRow = absl::Milliseconds(1);
+
+// Whether the callback of a command returns at once. The callback of a report collects the changes
+// that the tracker must hear of, and that of an import frees the whole import.
+bool IsAnsweredAtOnce(const CommandBody& body) {
+  return !std::holds_alternative<ApplyReport>(body) && !std::holds_alternative<ImportLedger>(body);
+}
 
 }  // namespace
 
@@ -32,8 +37,7 @@ Writer::Writer(const LedgerOptions& options, Publisher* publisher, CommandQueue*
       answerer_(answerer),
       health_(health),
       roads_(options.roads),
-      clock_(options.wall_clock, [publisher] { return publisher->BootTime(); }),
-      pause_(kPauseMin) {
+      clock_(options.wall_clock, [publisher] { return publisher->BootTime(); }) {
   clock_.Now(publisher_->Newest()->position());
 }
 
@@ -110,21 +114,6 @@ void Writer::Run() {
   ended_changed_.SignalAll();
 }
 
-void Writer::Pause() {
-  queue_->Rest(pause_);
-  pause_ = std::min(2 * pause_, kPauseMax);
-}
-
-void Writer::BatchSucceeded() {
-  pause_ = kPauseMin;
-  disconnects_ = 0;
-}
-
-void Writer::ConnectionLost() {
-  Disconnect();
-  if (++disconnects_ > 1) Pause();
-}
-
 bool Writer::Connect() {
   connecting_since_ns_ = absl::ToInt64Nanoseconds(publisher_->BootTime());
   auto database = ConnectToPrimary(options_.database_url, "berth-placement writer");
@@ -191,11 +180,14 @@ void Writer::TakeLongRoad(const std::vector<PendingPtr>& commands) {
     if (key) keys.push_back(*key);
   }
   const absl::Duration began = publisher_->BootTime();
-  const absl::StatusOr<LockedHead> locked = LockAndReadHead(*connection_, keys);
+  const int64_t known = publisher_->Newest()->position().revision.number;
+  const absl::StatusOr<LockedHead> locked =
+      LockAndReadHead(*connection_, known, kCatchUpRows, keys);
   if (!locked.ok()) return LockFailed(locked.status(), commands);
   Step(LedgerStep::kLocked);
   const BatchId head = locked->head ? locked->head->position.batch : BatchId();
   roads_.SawHead(head != publisher_->Newest()->position().batch);
+  health_->followed_rows += ApplyRead(locked->missing, *publisher_);
   if (!ReachHead(locked->head)) return PutBack(commands);
   publisher_->SetFresh(began);
   const StatePtr base = publisher_->Newest();
@@ -203,10 +195,11 @@ void Writer::TakeLongRoad(const std::vector<PendingPtr>& commands) {
   if (base->position().batch == committed_) batch->TrustBase();
   if (turns_.turn() == Turn::kSettle && !Settle(*batch)) return;
   if (!AllowLongSilence(commands)) return PutBack(commands);
-  if (turns_.turn() == Turn::kShared) OfferExpiry(*batch);
-  DecideAll(commands, true, *batch);
+  const bool shared = turns_.turn() == Turn::kShared;
+  if (shared) OfferExpiry(*batch);
+  if (DecideAll(commands, true, *batch) && shared) FillUp(*batch);
   turns_.Decided(batch->row_count() > options_.batch_rows_max);
-  if (batch->writes()) return Write(std::move(batch));
+  if (batch->writes() || batch->compares()) return Write(std::move(batch));
   const absl::Status ended = Call("ROLLBACK");
   AnswerAll(*batch);
   if (ended.ok()) {
@@ -277,7 +270,7 @@ Batch::Verdict Writer::Offer(const PendingPtr& pending, bool first, bool others_
                              Batch& batch) {
   if (!MayDecide(*pending)) return Batch::Verdict::kTooBig;
   const Batch::Verdict verdict =
-      batch.Offer(pending, options_.batch_rows_max, turns_.MayBeLarge(others_wait));
+      batch.Offer(pending, options_.batch_rows_max, first && turns_.MayBeLarge(others_wait));
   // If the batch is full before its first command, then the release of leases has filled it. Leases
   // may end all the time and fill the next shared batch, too, so the command gets a batch of its
   // own.
@@ -317,20 +310,27 @@ bool Writer::DecideAll(const std::vector<PendingPtr>& commands, bool first, Batc
 }
 
 void Writer::Write(std::unique_ptr<Batch> batch) {
-  batch->Close();
-  const Statement sql = batch->Sql(options_.log_rows_kept);
-  publisher_->BeginCommit(batch->id());
+  const bool writes = batch->writes();
+  if (writes) batch->Close();
+  const Statement sql = batch->compares() ? batch->SqlIfUnmoved(options_.log_rows_kept)
+                                          : batch->Sql(options_.log_rows_kept);
+  if (writes) publisher_->BeginCommit(batch->id());
   Step(LedgerStep::kBeforeWrite);
   const absl::Duration began = publisher_->BootTime();
   writing_rows_ = batch->row_count();
-  const absl::Status status = connection_->RunAndCommit(sql);
+  QueryRows rows;
+  const absl::Status status = connection_->RunAndCommit(sql, &rows);
   writing_rows_ = 0;
-  if (!status.ok()) {
-    publisher_->EndCommit(batch->id());
-    if (status.code() != absl::StatusCode::kUnavailable) return Refused(status, *batch);
-    return Lost(std::move(batch), status);
+  if (status.ok() && rows.size() == 1) {
+    if (writes) return Committed(*batch, began);
+    BatchSucceeded();
+    return AnswerAll(*batch);
   }
-  Committed(*batch, began);
+  if (writes) publisher_->EndCommit(batch->id());
+  const bool lost = status.code() == absl::StatusCode::kUnavailable;
+  if (status.ok() || (lost && !writes)) return NotWritten(status, *batch);
+  if (!lost) return Refused(status, *batch);
+  Lost(std::move(batch), status);
 }
 
 void Writer::Committed(Batch& batch, absl::Duration began) {
@@ -358,7 +358,11 @@ void Writer::AnswerAll(Batch& batch) {
   health_->commands += batch.command_count();
   health_->Add(batch.tally());
   std::vector<Answer> answers = batch.TakeAnswers();
-  if (static_cast<int>(answers.size()) <= kAnswersHere && queue_->size() == 0) {
+  bool here = batch.command_count() <= kAnswersHere && queue_->size() == 0;
+  for (const PendingPtr& pending : here ? batch.Commands() : std::vector<PendingPtr>()) {
+    here = here && IsAnsweredAtOnce(pending->command.body);
+  }
+  if (here) {
     answerer_->Give(std::move(answers));
   } else {
     answerer_->Post(std::move(answers));

@@ -47,6 +47,8 @@ namespace berth::placement {
 // The longest sleep of an idle writer. After the sleep the writer checks its connection and removes
 // old request ids.
 inline constexpr absl::Duration kIdleWaitMax = absl::Milliseconds(500);
+// The first pause after a failure.
+inline constexpr absl::Duration kPauseMin = absl::Milliseconds(20);
 
 class Writer {
  public:
@@ -88,8 +90,21 @@ class Writer {
   // Replaces the queue's list of begun commands by the commands of `first`, those of `next`, and
   // those that turns_ keeps.
   void NoteBegun(const std::vector<PendingPtr>& first, const std::vector<PendingPtr>& next);
+
   // Takes the lock, decides `commands` and writes the batch.
   void TakeLongRoad(const std::vector<PendingPtr>& commands);
+  // Applies the log rows after the published state, `head` included, while the ledger's lock is
+  // held. Returns false if the batch cannot go on; the transaction is over then.
+  bool ReachHead(const std::optional<LogRow>& head);
+  // Handles the result `step` of CatchUp if the batch cannot go on after it: reports it to the
+  // operator, ends the transaction, and loads the tables if that helps.
+  void StopBehindHead(const absl::StatusOr<CatchUpStep>& step, const Position& head);
+  // If one of `commands` is large, lets this session be idle for 60 s instead of 2 s before
+  // PostgreSQL ends it. Returns false if the connection broke.
+  bool AllowLongSilence(const std::vector<PendingPtr>& commands);
+  // Writes the batch in the open transaction and commits. If the batch has nothing to write,
+  // compares its request ids.
+  void Write(std::unique_ptr<Batch> batch);
 
   // The next six methods are defined in writer_short.cc.
   Road ChooseRoad(const std::vector<PendingPtr>& commands);
@@ -97,40 +112,44 @@ class Writer {
   // written, its commands go back to the queue, and the next batch takes the long road.
   void TakeShortRoad(std::vector<PendingPtr> commands);
   // Begins the commands of `batch` and sends the batch. Returns false if nothing was sent; the
-  // commands are back in the queue then.
-  bool Send(Batch& batch);
+  // commands are back in the queue then. `*before`: the batch before, which is committed, or null.
+  // Answers this batch, and sets `*before` to null, if the message needs a round trip of
+  // preparation.
+  bool Send(Batch& batch, std::unique_ptr<Batch>* before);
   // Waits for the outcome of `batch`, which was sent. Returns whether it took effect.
   // If it did not, its commands and those of `ahead`, which may be null, are taken care of.
   bool Receive(std::unique_ptr<Batch>& batch, std::unique_ptr<Batch>& ahead);
-  void ShortRoadFailed(const absl::Status& status, Batch& batch);
+  // Handles a batch that PostgreSQL has not written and never will. `status`: OK if the comparison
+  // under the lock failed. No transaction is open.
+  void NotWritten(const absl::Status& status, Batch& batch);
   void TakeBack(Batch& batch);
 
-  // The next three methods are defined in writer_ahead.cc. Decides commands of the queue on the
-  // state that `sent` will make, until the outcome of `sent` can be received. Returns null if
-  // nothing was decided.
+  // The next five methods are defined in writer_ahead.cc.
+  //
+  // Takes at most `count` commands of the queue for a batch that is being decided, without waiting.
+  // `sent`: the batch before, if it is being committed, else null. Returns false if the next command
+  // of the queue must not be in this batch.
+  bool TakeMore(int count, const Batch* sent, std::vector<PendingPtr>* commands);
+  // Decides the commands that have come while the long road waited for the lock, as far as `batch`
+  // has room for them.
+  void FillUp(Batch& batch);
+  // Decides commands of the queue on the state that `sent` will make, until the outcome of `sent`
+  // can be received. Returns null if nothing was decided.
   std::unique_ptr<Batch> DecideAhead(const Batch& sent);
   bool MayDecideAhead(const Batch& sent);
   bool AddAhead(const Batch& sent, std::unique_ptr<Batch>* ahead);
-  // Applies the log rows after the published state, `head` included, while the ledger's lock is
-  // held. Returns false if the batch cannot go on; the transaction is over then.
-  bool ReachHead(const std::optional<LogRow>& head);
-  // Handles the result `step` of CatchUp if the batch cannot go on after it: reports it to the
-  // operator, ends the transaction, and loads the tables if that helps.
-  void StopBehindHead(const absl::StatusOr<CatchUpStep>& step, const Position& head);
+
   // Whether the present batch may decide `pending`. A shared batch leaves out a command that is
   // known to be large (IsLarge).
   bool MayDecide(const Pending& pending) const;
-  // If one of `commands` is large, lets this session be idle for 60 s instead of 2 s before
-  // PostgreSQL ends it. Returns false if the connection broke.
-  bool AllowLongSilence(const std::vector<PendingPtr>& commands);
   // OK, or a refusal: the call was cancelled, its deadline passed, or its batch was lost too often.
   absl::Status WhyNotDecide(const Pending& pending, absl::Time now) const;
-  // Offers `pending` to `batch`. `first`: no other command of the queue was offered to the batch.
+  // Offers `pending` to `batch`. `first`: no other command of the queue was offered to the batch, so
+  // this one may be large if the turn allows it.
   Batch::Verdict Offer(const PendingPtr& pending, bool first, bool others_wait, Batch& batch);
   // Offers `commands` to `batch`. Puts back those that the batch has no room for, and returns
-  // whether there are none. `first`: no command of the queue was offered to the batch.
+  // whether there are none. `first`: as for Offer, of the first of `commands`.
   bool DecideAll(const std::vector<PendingPtr>& commands, bool first, Batch& batch);
-  void Write(std::unique_ptr<Batch> batch);
   // To be called when `batch` was committed. Publishes it and answers its commands, after those of
   // earlier batches that the commit proves to be durable. `began`: before the commit was sent.
   void Committed(Batch& batch, absl::Duration began);
@@ -206,8 +225,8 @@ class Writer {
   LedgerClock clock_;
   int64_t rotated_hour_ = -1;
   absl::Duration sent_at_;  // when the message of the short road was sent, on the boot clock
-  absl::Duration pause_;    // the length of the next pause after a failure
-  int disconnects_ = 0;     // broken connections since a batch succeeded
+  absl::Duration pause_ = kPauseMin;  // the length of the next pause after a failure
+  int disconnects_ = 0;               // broken connections since a batch succeeded
   std::thread thread_;
 };
 

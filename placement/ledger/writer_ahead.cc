@@ -1,5 +1,6 @@
-// The part of the writer that decides the next batch while a batch on the short road is being
-// committed.
+// The part of the writer that decides commands as soon as they come: those of the next batch while
+// a batch on the short road is being committed, and those that come while the long road waits for
+// the lock.
 #include <algorithm>
 #include <memory>
 #include <optional>
@@ -43,22 +44,36 @@ std::unique_ptr<Batch> Writer::DecideAhead(const Batch& sent) {
   return ahead;
 }
 
+bool Writer::TakeMore(int count, const Batch* sent, std::vector<PendingPtr>* commands) {
+  *commands = queue_->Take(count, absl::ZeroDuration());
+  // A command with a request id of `sent` must see the answer that `sent` keeps. The answer that is
+  // kept for a look-up must be read before the look-up is decided.
+  const auto asks = std::find_if(commands->begin(), commands->end(), [&](const auto& pending) {
+    const std::optional<RequestKey> key = KeyOf(pending->command);
+    return (sent != nullptr && key && sent->Keeps(*key)) ||
+           std::holds_alternative<FindRequest>(pending->command.body);
+  });
+  const bool none_asks = asks == commands->end();
+  PutBack(std::vector<PendingPtr>(asks, commands->end()));
+  commands->erase(asks, commands->end());
+  queue_->AddBegun(*commands);
+  return none_asks;
+}
+
+void Writer::FillUp(Batch& batch) {
+  std::vector<PendingPtr> commands;
+  (void)TakeMore(options_.batch_commands_max - batch.command_count(), nullptr, &commands);
+  batch.CompareNext();
+  (void)DecideAll(commands, false, batch);
+}
+
 // Decides some commands of the queue, after those that `*ahead` has already. Returns false if the
 // batch can take no more.
 bool Writer::AddAhead(const Batch& sent, std::unique_ptr<Batch>* ahead) {
   const int taken = *ahead == nullptr ? 0 : (*ahead)->command_count();
   const int room = options_.batch_commands_max - taken;
-  std::vector<PendingPtr> commands =
-      queue_->Take(std::min(room, kAheadAtOnce), absl::ZeroDuration());
-  // A command with a request id of `sent` must see the answer that `sent` keeps. A look-up takes
-  // the long road.
-  const auto asks = std::find_if(commands.begin(), commands.end(), [&](const auto& pending) {
-    const std::optional<RequestKey> key = KeyOf(pending->command);
-    return (key && sent.Keeps(*key)) || std::holds_alternative<FindRequest>(pending->command.body);
-  });
-  const bool none_asks = asks == commands.end();
-  PutBack(std::vector<PendingPtr>(asks, commands.end()));
-  commands.erase(asks, commands.end());
+  std::vector<PendingPtr> commands;
+  const bool none_asks = TakeMore(std::min(room, kAheadAtOnce), &sent, &commands);
   if (commands.empty()) return false;
   if (*ahead == nullptr) {
     const StatePtr base = sent.writes() ? sent.next() : sent.base();
@@ -72,8 +87,8 @@ bool Writer::AddAhead(const Batch& sent, std::unique_ptr<Batch>* ahead) {
     *ahead = std::make_unique<Batch>(base, now, std::vector<KeptRequest>());
     (*ahead)->BeginLater();
   }
-  queue_->AddBegun(commands);
-  const bool fitted = DecideAll(commands, taken == 0, **ahead);
+  // A large command would hold up the answers of `sent`, so it gets a batch of its own.
+  const bool fitted = DecideAll(commands, false, **ahead);
   return fitted && none_asks && static_cast<int>(commands.size()) < room;
 }
 

@@ -1,5 +1,6 @@
 // The parts of the writer that handle failures.
 
+#include <algorithm>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -18,8 +19,24 @@ absl::Status Unwritable() {
 // If memory and tables disagree again within this time after the tables were loaded, then reloading
 // does not help.
 constexpr absl::Duration kReloadsApartMin = absl::Minutes(1);
+constexpr absl::Duration kPauseMax = absl::Seconds(1);
 
 }  // namespace
+
+void Writer::Pause() {
+  queue_->Rest(pause_);
+  pause_ = std::min(2 * pause_, kPauseMax);
+}
+
+void Writer::BatchSucceeded() {
+  pause_ = kPauseMin;
+  disconnects_ = 0;
+}
+
+void Writer::ConnectionLost() {
+  Disconnect();
+  if (++disconnects_ > 1) Pause();
+}
 
 void Writer::PutBack(const std::vector<PendingPtr>& commands) {
   std::vector<PendingPtr> waiting;

@@ -39,7 +39,7 @@ void Writer::TakeShortRoad(std::vector<PendingPtr> commands) {
   if (!batch->writes() && batch->command_count() == 0) turns_.Decided(false);
   std::unique_ptr<Batch> done;  // took effect; to be answered when the next message is on its way
   while (batch != nullptr && (batch->writes() || batch->command_count() > 0)) {
-    const bool sent = Send(*batch);
+    const bool sent = Send(*batch, &done);
     if (done != nullptr) AnswerCommitted(*std::exchange(done, nullptr));
     if (!sent) return;
     std::unique_ptr<Batch> ahead = DecideAhead(*batch);
@@ -54,13 +54,16 @@ void Writer::TakeShortRoad(std::vector<PendingPtr> commands) {
   if (done != nullptr) AnswerCommitted(*done);
 }
 
-bool Writer::Send(Batch& batch) {
+bool Writer::Send(Batch& batch, std::unique_ptr<Batch>* before) {
   if (!health_->WhyNoWrites().ok()) {
     TakeBack(batch);
     return false;
   }
   if (batch.writes()) batch.Close();
   const Statement sql = batch.SqlIfUnmoved(options_.log_rows_kept);
+  if (*before != nullptr && !connection_->HasPrepared(sql)) {
+    AnswerCommitted(*std::exchange(*before, nullptr));
+  }
   Step(LedgerStep::kDecided);
   if (!batch.BeginAll(absl::Now())) {
     ++health_->dropped_batches;
@@ -80,7 +83,7 @@ bool Writer::Send(Batch& batch) {
   if (status.ok()) return true;
   writing_rows_ = 0;
   if (batch.writes()) publisher_->EndCommit(batch.id());
-  ShortRoadFailed(status, batch);
+  NotWritten(status, batch);
   return false;
 }
 
@@ -108,14 +111,13 @@ bool Writer::Receive(std::unique_ptr<Batch>& batch, std::unique_ptr<Batch>& ahea
   if (status.code() == absl::StatusCode::kUnavailable && batch->writes()) {
     Lost(std::move(batch), status);
   } else {
-    ShortRoadFailed(status, *batch);
+    NotWritten(status, *batch);
   }
   return false;
 }
 
-// Handles a batch that PostgreSQL has not written and never will. The long road finds out why, and
-// refuses what must be refused.
-void Writer::ShortRoadFailed(const absl::Status& status, Batch& batch) {
+// The next batch takes the long road, which finds out why, and refuses what must be refused.
+void Writer::NotWritten(const absl::Status& status, Batch& batch) {
   roads_.Failed();
   TakeBack(batch);
   if (status.ok()) {

@@ -200,17 +200,19 @@ absl::Status Database::Begin(const Call& call) {
 absl::Status Database::End(QueryRows* rows) {
   BERTH_CHECK(under_way_);
   std::shared_ptr<const QueryRows::Data> last;
+  std::shared_ptr<const QueryRows::Data> tuples;
   // The last result is that of the last statement, or the failure that ended the call.
   while (PGresult* const result = sent_ ? PQgetResult(connection_->session) : nullptr) {
     last = std::make_shared<const QueryRows::Data>(result);
     BERTH_CHECK(PQresultStatus(result) != PGRES_COPY_IN &&
                 PQresultStatus(result) != PGRES_COPY_OUT);
+    if (PQresultStatus(result) == PGRES_TUPLES_OK) tuples = last;
   }
   under_way_ = false;
   call_began_ns_ = 0;
   const ExecStatusType kind = last ? PQresultStatus(last->result) : PGRES_FATAL_ERROR;
   if (kind == PGRES_COMMAND_OK || kind == PGRES_TUPLES_OK) {
-    if (rows != nullptr) rows->data_ = std::move(last);
+    if (rows != nullptr) rows->data_ = std::move(tuples);
     return absl::OkStatus();
   }
   const char* const sqlstate = last ? PQresultErrorField(last->result, PG_DIAG_SQLSTATE) : nullptr;
@@ -273,9 +275,9 @@ absl::Status Database::RunPrepared(absl::string_view before, const Statement& st
   return absl::OkStatus();
 }
 
-absl::Status Database::RunAndCommit(const Statement& statement) {
+absl::Status Database::RunAndCommit(const Statement& statement, QueryRows* rows) {
   if (statement.size() < kLongStatement) {
-    return SureOfCommit(RunPrepared("", statement, "; COMMIT", nullptr));
+    return SureOfCommit(RunPrepared("", statement, "; COMMIT", rows));
   }
   const std::vector<const char*> values = Pointers(statement);
   BERTH_RETURN_IF_ERROR(Begin([&](PGconn* session) {
@@ -283,7 +285,7 @@ absl::Status Database::RunAndCommit(const Statement& statement) {
                              static_cast<int>(values.size()), nullptr, values.data(), nullptr,
                              nullptr, 0);
   }));
-  BERTH_RETURN_IF_ERROR(End(nullptr));
+  BERTH_RETURN_IF_ERROR(End(rows));
   return SureOfCommit(Run("COMMIT", nullptr));
 }
 
@@ -304,6 +306,10 @@ absl::Status Database::Send(const Statement& statement) {
     return PQsendQueryPrepared(session, name.c_str(), static_cast<int>(values.size()),
                                values.data(), nullptr, nullptr, 0);
   });
+}
+
+bool Database::HasPrepared(const Statement& statement) const {
+  return prepared_.contains(statement.WithParameters());
 }
 
 bool Database::AwaitAnswer(int event, absl::Duration limit) {

@@ -50,8 +50,8 @@ class Database {
   Database& operator=(const Database&) = delete;
 
   // Runs `sql`: one or more statements, separated by semicolons, in one round trip. Each statement
-  // has its own snapshot. `*rows` gets the rows of the last statement; `rows` may be null. Fails
-  // with
+  // has its own snapshot. `*rows` gets the rows of the last statement that returns rows; `rows` may
+  // be null. Fails with
   //   kUnavailable  the connection broke: nobody knows whether the statements took effect
   //   kAborted      PostgreSQL cannot run any such statement now: a timeout, a conflict, a full
   //                 disk, a standby. The failed statement and its transaction had no effect
@@ -67,16 +67,18 @@ class Database {
   absl::Status RunPrepared(absl::string_view before, const Statement& statement, QueryRows* rows);
   // Runs `statement` in the open transaction and commits. A short statement is prepared like in
   // RunPrepared and takes one round trip. A long one sends its values as parameters and takes two
-  // round trips. Fails with
+  // round trips. `*rows` gets the rows of `statement`; `rows` may be null. Fails with
   //   kUnavailable         the connection broke: nobody knows whether the transaction was committed
   //   kAborted, kInternal  as Run: nothing was committed; the caller runs ROLLBACK
-  absl::Status RunAndCommit(const Statement& statement);
+  absl::Status RunAndCommit(const Statement& statement, QueryRows* rows);
 
   // Sends `statement`, which is prepared like in RunPrepared, and returns without waiting for its
   // answer. The statement is a transaction of its own. Fails as Run: the statement could not be
   // prepared, or the connection is known to be broken; nothing was sent then. After a success the
   // next call must be Receive.
   absl::Status Send(const Statement& statement);
+  // Whether `statement` is prepared already, so that Send makes no round trip.
+  bool HasPrepared(const Statement& statement) const;
   // Waits until the answer to the statement that Send sent can be received without waiting, or
   // until the file descriptor `event` can be read, at most for `limit`. Returns whether the answer
   // can be received.
@@ -102,7 +104,8 @@ class Database {
   // has not, End says why. Fails if the connection is known to be broken.
   template <typename Call>
   absl::Status Begin(const Call& call);
-  // Ends the call that Begin began: waits for its results and returns the last one. Fails as Run.
+  // Ends the call that Begin began: waits for its results. `*rows` gets the last result with rows,
+  // or an empty one. Fails as Run.
   absl::Status End(QueryRows* rows);
   int AppendPrepare(absl::string_view text, std::string* sql);
   void KeepPrepared(std::string text, int number);

@@ -64,14 +64,17 @@ struct LogRow {
 
 // The data that the writer reads right after it has taken the ledger's lock.
 struct LockedHead {
-  std::optional<LogRow> head;  // the newest log row, without its payload; none: the log is empty
+  std::optional<LogRow> head;   // the newest log row, without its payload; none: the log is empty
+  std::vector<LogRow> missing;  // rows that the process did not have, oldest first
   std::vector<KeptRequest> requests;
 };
 
-// Begins a transaction, takes the ledger's lock, and reads the newest log row and the answers that
-// are kept for `keys`. Fails as Database::Run, or with kAborted and SQLSTATE 55P03 if the lock
-// could not be taken within lock_timeout. The transaction stays open unless the connection broke.
-absl::StatusOr<LockedHead> LockAndReadHead(Database& database, const std::vector<RequestKey>& keys);
+// Begins a transaction, takes the ledger's lock, and reads the newest log row, at most `rows_max`
+// log rows after the revision number `known`, and the answers that are kept for `keys`. Fails as
+// Database::Run, or with kAborted and SQLSTATE 55P03 if the lock could not be taken within
+// lock_timeout. The transaction stays open unless the connection broke.
+absl::StatusOr<LockedHead> LockAndReadHead(Database& database, int64_t known, int rows_max,
+                                           const std::vector<RequestKey>& keys);
 
 // The newest log row, without its payload; nothing if the log is empty.
 absl::StatusOr<std::optional<LogRow>> ReadHead(Database& database);
@@ -96,12 +99,13 @@ struct BatchRows {
   int64_t log_rows_kept = 0;
 };
 
-// The statement that writes a batch in the open transaction. REQUIRES: the caller holds the
-// ledger's lock, and the newest log row is that of `rows.base`.
+// The statement that writes a batch in the open transaction, and returns one row. REQUIRES: the
+// caller holds the ledger's lock, and the newest log row is that of `rows.base`.
 Statement WriteBatchSql(const BatchRows& rows);
 // The statement that takes the ledger's lock and then writes a batch, if the newest log row is that
 // of `rows.base` and no answer is kept for any of `keys`. Returns one row if it has written the
-// batch, and no row if it has written nothing. To be run as a transaction of its own.
+// batch, and no row if it has written nothing. To be run as a transaction of its own, or in an open
+// transaction that holds the lock already.
 Statement WriteBatchIfUnmovedSql(const BatchRows& rows, const std::vector<RequestKey>& keys);
 // Like WriteBatchIfUnmovedSql for a batch that writes nothing and was decided at `base`.
 Statement CheckUnmovedSql(const Position& base, const std::vector<RequestKey>& keys);

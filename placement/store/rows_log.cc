@@ -65,34 +65,43 @@ void AppendIfUnmoved(const Position& base, const std::vector<RequestKey>& keys, 
 
 }  // namespace
 
-absl::StatusOr<LockedHead> LockAndReadHead(Database& database,
+absl::StatusOr<LockedHead> LockAndReadHead(Database& database, int64_t known, int rows_max,
                                            const std::vector<RequestKey>& keys) {
   LockedHead locked;
   QueryRows rows;
   Statement sql;
-  if (keys.empty()) {
-    sql.Append(HeadSql());
-  } else {
+  const absl::string_view no_request = ", NULL, NULL, NULL::bytea, NULL::bytea FROM log ";
+  sql.Append("(SELECT ", kPositionColumns, ", NULL::bytea", no_request,
+             "ORDER BY revision DESC LIMIT 1) UNION ALL (SELECT ", kPositionColumns, ", payload",
+             no_request, "WHERE revision > ");
+  sql.AppendValue(absl::StrCat(known));
+  sql.Append(" ORDER BY revision LIMIT ");
+  sql.AppendValue(absl::StrCat(rows_max));
+  sql.Append(")");
+  if (!keys.empty()) {
     SqlCall find("find_requests", 2);
     for (const RequestKey& key : keys) {
       find.Column(0).AddText(key.actor);
       find.Column(1).AddText(key.request_id);
     }
-    sql.Append("(SELECT ", kPositionColumns, ", NULL, NULL, NULL::bytea, NULL::bytea FROM log ");
-    sql.Append("ORDER BY revision DESC LIMIT 1) UNION ALL SELECT NULL, NULL, NULL, NULL, NULL, ",
-               "NULL, NULL, NULL, NULL, NULL, actor, request_id, body_hash, answer FROM ");
+    sql.Append(" UNION ALL SELECT NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, ",
+               "NULL, actor, request_id, body_hash, answer FROM ");
     find.AppendTo(&sql);
   }
   BERTH_RETURN_IF_ERROR(database.RunPrepared(LockSql(), sql, &rows));
   for (int row = 0; row < rows.size(); ++row) {
-    if (!rows.IsNull(row, 0)) {
+    const int payload = kPositionColumnCount;
+    if (rows.IsNull(row, 0)) {
+      locked.requests.push_back(
+          {{std::string(rows.Text(row, payload + 1)), std::string(rows.Text(row, payload + 2))},
+           rows.Bytes(row, payload + 3),
+           rows.Bytes(row, payload + 4)});
+    } else if (rows.IsNull(row, payload)) {
       locked.head = LogRowAt(rows, row);
-      continue;
+    } else {
+      locked.missing.push_back(LogRowAt(rows, row));
+      locked.missing.back().payload = rows.Bytes(row, payload);
     }
-    locked.requests.push_back({{std::string(rows.Text(row, kPositionColumnCount)),
-                                std::string(rows.Text(row, kPositionColumnCount + 1))},
-                               rows.Bytes(row, kPositionColumnCount + 2),
-                               rows.Bytes(row, kPositionColumnCount + 3)});
   }
   return locked;
 }

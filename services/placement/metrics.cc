@@ -46,8 +46,8 @@ void MeasureBatches(const placement::LedgerHealth& health, Samples* samples) {
        "Batches that were decided while the batch before them was being committed.",
        health.ahead_batches},
       {"moved_batches_total",
-       "Batches on the short road that PostgreSQL did not write, because another process had "
-       "written or because a request id was used before. Their writes were decided again.",
+       "Batches that PostgreSQL did not write, because another process had written or because a "
+       "request id was used before. Their writes were decided again.",
        health.moved_batches},
       {"dropped_batches_total",
        "Batches that were decided and not sent, because a write was cancelled or too late or "

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Breaks the product in thirty-four ways and sees that the history test, or the test of the part, finds each.
+"""Breaks the product in thirty-five ways and sees that the history test, or the test of the part, finds each.
 
 A copy of the product gets a few lines changed for each mutant; which of them counts a file says when a process starts,
 so that it is built once. A mutant that survives is a bug of the test. Where a promise has no part of its own here,
@@ -31,7 +31,7 @@ TESTS = {"through": ("history/history_test", "History.HoldsThroughKillsPausesAnd
          "claims": ("tracker/tracker_account_test", "*"),
          "moves": ("placement/placement_rules_test", "*Settlement*:*Move*"),
          "pushes": ("services/services_streams_test", "ReportSessionTest.*"),
-         "short": ("placement/placement_ledger_test", "LedgerShortRoad.*:LedgerLateMessage.*:LedgerAhead.*")}
+         "short": ("placement/placement_ledger_test", "LedgerShortRoad.*:LedgerLateMessage.*:LedgerAhead.*:LedgerLongRoad.*")}
 SETTLE_SECONDS = 240  # beyond the run itself: to start, to settle what is open, to check
 TRIES = 3             # of the clients' luck, before a mutant counts as one that survives
 
@@ -74,9 +74,14 @@ MUTANTS = [
         "    Step(LedgerStep::kBeforeWrite);\n    if (MUTANT) answerer_->Post(batch.TakeAnswers());\n")]),
     ("short-refuses-unchecked", "short", [(
         "placement/ledger/writer_short.cc",
-        "    const bool sent = Send(*batch);\n",
+        "    const bool sent = Send(*batch, &done);\n",
         "    if (MUTANT && !batch->writes() && batch->BeginAll(absl::Now())) return AnswerAll(*batch);\n"
-        "    const bool sent = Send(*batch);\n")]),
+        "    const bool sent = Send(*batch, &done);\n")]),
+    # The ids of commands that come while the long road waits for the lock are not compared.
+    ("fill-up-without-ids", "short", [(
+        "placement/ledger/writer_ahead.cc",
+        "  batch.CompareNext();\n",
+        "  if (!MUTANT) batch.CompareNext();\n")]),
     # What was decided ahead is sent though the batch that it stood on has failed.
     ("ahead-survives", "short", [
         ("placement/ledger/writer_short.cc",

@@ -8,83 +8,19 @@
 #include <memory>
 #include <string>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "placement/ledger/ledger.h"
-#include "placement/store/schema.h"
-#include "tests/placement/ledger/gate.h"
+#include "tests/placement/ledger/ahead_fixture.h"
+#include "tests/processes/cutting_proxy.h"
 #include "tests/processes/ledger_runner.h"
 #include "tests/processes/private_cluster.h"
 
 namespace berth::placement {
 namespace {
-
-constexpr int kCommands = 20;  // fill a batch
-
-class LedgerAhead : public ::testing::Test {
- protected:
-  LedgerAhead() {
-    LedgerOptions options = OptionsFor(url_);
-    options.batch_commands_max = kCommands;
-    options.batch_deciding_max = absl::Minutes(1);
-    options.at_step = [this](LedgerStep step) { gate_.Pass(step); };
-    runner_ = std::make_unique<LedgerRunner>(options);
-    MakeProviders(*runner_, 1, kCommands, 1024);
-  }
-
-  std::string Waiting(const char* columns) const {
-    return absl::StrCat("SELECT ", columns,
-                        " FROM pg_stat_activity WHERE wait_event = 'advisory' AND "
-                        "application_name = 'berth-placement writer' AND datname = "
-                        "current_database()");
-  }
-  void TakeLock() {
-    ASSERT_EQ(holder_->Run(absl::StrCat("BEGIN; SELECT pg_advisory_xact_lock(", kLedgerLock, ")"),
-                           nullptr),
-              absl::OkStatus());
-  }
-  // Begins `first`, whose message waits for the lock, which TakeLock has taken.
-  std::future<Decision> Send(Command first) {
-    std::future<Decision> sent = runner_->Begin(std::move(first));
-    EXPECT_TRUE(
-        LedgerRunner::Eventually([&] { return QueryOne(*observer_, Waiting("count(*)")) == "1"; }));
-    return sent;
-  }
-  // Begins a claim of one unit for each of kCommands consumers, the first one being `base` + 1, and
-  // waits until a batch of them is decided on the state that the batch which was sent will make.
-  std::vector<std::future<Decision>> DecideAhead(int base = 100) {
-    gate_.Close(LedgerStep::kDecidedAhead);
-    std::vector<std::future<Decision>> claims;
-    for (int i = 1; i <= kCommands; ++i) {
-      const std::string request_id = absl::StrCat("id", base + i);
-      claims.push_back(runner_->Begin(WithId(Claim(base + i, {1}, 1), request_id)));
-    }
-    gate_.AwaitWriter();
-    return claims;
-  }
-  void LetGo() {
-    ASSERT_EQ(holder_->Run("COMMIT", nullptr), absl::OkStatus());
-    gate_.Open();
-  }
-  int CountOk(std::vector<std::future<Decision>>& claims) {
-    int ok = 0;
-    for (std::future<Decision>& claim : claims) {
-      const Decision decision = claim.get();
-      ok += decision.status.ok() ? 1 : 0;
-      EXPECT_TRUE(decision.status.ok() || ReasonOf(decision) == "CAPACITY_EXCEEDED")
-          << decision.status;
-    }
-    return ok;
-  }
-
-  const std::string url_ = NewDatabase();
-  Gate gate_;
-  std::unique_ptr<LedgerRunner> runner_;
-  std::unique_ptr<Database> holder_ = ConnectOrDie(url_);
-  std::unique_ptr<Database> observer_ = ConnectOrDie(url_);
-};
 
 TEST_F(LedgerAhead, ABatchStandsOnTheOneBeforeIt) {
   TakeLock();
@@ -221,32 +157,60 @@ TEST_F(LedgerAhead, WhatIsCancelledBeforeItIsSentIsNotDone) {
 
 // A lease ends while the batch before is being committed. Its room is free for the next commands.
 TEST_F(LedgerAhead, ALeaseThatEndsMeanwhileIsReleasedFirst) {
-  std::atomic<int64_t> seconds{1'700'000'000};
-  LedgerOptions options = OptionsFor(NewDatabase());
-  const std::string url = options.database_url;
-  options.boot_clock = [&] { return absl::Seconds(seconds.load()); };
-  LedgerRunner runner(options);
-  MakeProviders(runner, 1, kCommands, 1024);
+  LedgerOptions options = AtGate(NewDatabase());
+  options.boot_clock = [this] { return absl::Seconds(seconds_.load()); };
+  Use(options, 1);
   CommandBody leased = Claim(1, {1}, kCommands);
   std::get<SetAllocations>(leased).consumers[0].lease = absl::Seconds(10);
-  runner.Must(leased);
-  auto holder = ConnectOrDie(url);
-  auto observer = ConnectOrDie(url);
-  ASSERT_EQ(
-      holder->Run(absl::StrCat("BEGIN; SELECT pg_advisory_xact_lock(", kLedgerLock, ")"), nullptr),
-      absl::OkStatus());
-  std::future<Decision> sent = runner.Begin(WithId(NewProvider(2), ""));
-  ASSERT_TRUE(
-      LedgerRunner::Eventually([&] { return QueryOne(*observer, Waiting("count(*)")) == "1"; }));
-  seconds += 10;
-  std::vector<std::future<Decision>> claims;
-  for (int i = 1; i <= kCommands; ++i) {
-    claims.push_back(runner.Begin(WithId(Claim(100 + i, {1}, 1), "")));
-  }
-  ASSERT_EQ(holder->Run("COMMIT", nullptr), absl::OkStatus());
+  runner_->Must(leased);
+  TakeLock();
+  std::future<Decision> sent = Send(WithId(NewProvider(2), ""));
+  seconds_ += 10;
+  std::vector<std::future<Decision>> claims = BeginClaims();
+  LetGo();
   EXPECT_EQ(sent.get().status, absl::OkStatus());
   EXPECT_EQ(CountOk(claims), kCommands);
-  ExpectCleanSelfCheck(runner, url);
+  ExpectCleanSelfCheck(*runner_, url_);
+}
+
+// A large command gets a batch of its own, so that the answers of the batch before do not wait until
+// it is decided.
+TEST_F(LedgerAhead, ALargeCommandIsNotDecidedAhead) {
+  Use(WithLargeBatches(), kManyProviders);
+  TakeLock();
+  std::future<Decision> first = Send(WithId(Claim(1, {1}, 1), ""));
+  std::future<Decision> large = runner_->Begin(WithId(LargeClaim(2), ""));
+  std::vector<std::future<Decision>> claims = DecideAhead();
+  LetGo();
+  EXPECT_EQ(first.get().status, absl::OkStatus());
+  const Decision alone = large.get();
+  EXPECT_EQ(alone.status, absl::OkStatus());
+  EXPECT_GT(alone.revision, claims.front().get().revision);
+  claims.erase(claims.begin());
+  EXPECT_EQ(CountOk(claims), kCommands - 2);
+  ExpectCleanSelfCheck(*runner_, url_);
+}
+
+// The message of the next batch needs a round trip of preparation, and the server is silent.
+TEST_F(LedgerAhead, ACommittedBatchIsAnsweredBeforeTheNextOneIsPrepared) {
+  const std::string url = NewDatabase();
+  CuttingProxy proxy(url);
+  LedgerOptions options = AtGate(proxy.Through(url));
+  options.no_progress_max = absl::Minutes(1);
+  Use(options, 1);
+  TakeLock();
+  std::future<Decision> first = Send(WithId(Claim(1, {1}, 1), ""));
+  std::vector<std::future<Decision>> claims = DecideAhead();  // with request ids: another statement
+  gate_.Close(LedgerStep::kCommitted);
+  ASSERT_EQ(holder_->Run("COMMIT", nullptr), absl::OkStatus());
+  gate_.AwaitWriter();
+  proxy.Hold(true);
+  gate_.Open();
+  EXPECT_EQ(first.wait_for(std::chrono::seconds(20)), std::future_status::ready);
+  EXPECT_EQ(claims.front().wait_for(std::chrono::seconds(0)), std::future_status::timeout);
+  proxy.Hold(false);
+  EXPECT_EQ(CountOk(claims), kCommands - 1);
+  runner_.reset();
 }
 
 // However long one batch follows another: a command is freed when its batch and the next one are

@@ -5,9 +5,11 @@
 #include <future>
 #include <memory>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
 #include "placement/ledger/ledger.h"
 #include "placement/log/feed.h"
 #include "placement/values/refusal.h"
@@ -151,6 +153,21 @@ TEST(LedgerImport, NobodyTakesItForAPausedProcess) {
   EXPECT_TRUE(meanwhile.get().status.ok());
   EXPECT_EQ(runner.ledger().health().in_doubt, 0);
   ExpectCleanSelfCheck(runner, url);
+}
+
+// The callback of an import frees the whole import, which takes long.
+TEST(LedgerImport, IsNotAnsweredOnTheThreadOfTheWriter) {
+  std::thread::id writer;
+  LedgerOptions options = OptionsFor(NewDatabase());
+  options.at_step = [&writer](LedgerStep) { writer = std::this_thread::get_id(); };
+  LedgerRunner runner(options);
+  std::promise<std::thread::id> promise;
+  runner.ledger().Submit(
+      WithId(Fleet(1), ""), absl::Now() + absl::Seconds(30), nullptr,
+      [&promise](const Decision&) { promise.set_value(std::this_thread::get_id()); });
+  const std::thread::id answering = promise.get_future().get();
+  runner.ledger().Stop(absl::Now() + absl::Seconds(30));
+  EXPECT_NE(answering, writer);
 }
 
 }  // namespace

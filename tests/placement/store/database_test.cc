@@ -251,13 +251,13 @@ TEST(Statement, IsWrittenAndCommittedWhateverItsLength) {
     statement.AppendValue(text);
     statement.Append(")");
     ASSERT_TRUE(database->Run("BEGIN", nullptr).ok());
-    ASSERT_EQ(database->RunAndCommit(statement), absl::OkStatus());
+    ASSERT_EQ(database->RunAndCommit(statement, nullptr), absl::OkStatus());
     EXPECT_EQ(QueryOne(*ConnectOrDie(url), "SELECT text FROM note WHERE number = 7"), text);
     // What is refused leaves nothing behind.
     statement.Append(", (8, 'no')");
     statement.AppendValue("more");
     ASSERT_TRUE(database->Run("BEGIN; DELETE FROM note", nullptr).ok());
-    EXPECT_EQ(database->RunAndCommit(statement).code(), absl::StatusCode::kInternal);
+    EXPECT_EQ(database->RunAndCommit(statement, nullptr).code(), absl::StatusCode::kInternal);
     ASSERT_TRUE(database->Run("ROLLBACK", nullptr).ok());
     EXPECT_EQ(QueryOne(*database, "SELECT count(*) FROM note"), "1");
     ASSERT_TRUE(database->Run("DELETE FROM note", nullptr).ok());
@@ -278,7 +278,7 @@ TEST(Statement, ARefusedCommitLeavesNothing) {
     statement.AppendValue(std::string(size, 'x'));
     statement.Append(", 7), ('again', 7)");
     ASSERT_TRUE(database->Run("BEGIN", nullptr).ok());
-    const absl::Status refused = database->RunAndCommit(statement);
+    const absl::Status refused = database->RunAndCommit(statement, nullptr);
     EXPECT_EQ(refused.code(), absl::StatusCode::kInternal);
     EXPECT_EQ(SqlStateOf(refused), "23505");
     EXPECT_EQ(QueryOne(*database, "SELECT count(*) FROM note"), "0");

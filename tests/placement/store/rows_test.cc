@@ -50,9 +50,9 @@ class Tables {
     position.next_trait_id = static_cast<uint32_t>(state_.catalog().traits.NextId());
     state_.set_position(position);
     BatchRows rows{&base, &state_, &touched, EncodeBatch(log), {}, 1'000'000};
-    const absl::StatusOr<LockedHead> locked = LockAndReadHead(*database_, {});
+    const absl::StatusOr<LockedHead> locked = LockAndReadHead(*database_, 0, 0, {});
     EXPECT_TRUE(locked.ok()) << locked.status();
-    const absl::Status status = database_->RunAndCommit(WriteBatchSql(rows));
+    const absl::Status status = database_->RunAndCommit(WriteBatchSql(rows), nullptr);
     if (!status.ok()) {
       EXPECT_TRUE(database_->Run("ROLLBACK", nullptr).ok());
       state_ = base;
@@ -258,10 +258,10 @@ TEST(Rows, RequestsAreFoundByTheirKey) {
   Touched touched;
   const KeptRequest kept{{"it's \"me\"", "r-1"}, std::string(32, '\xab'), std::string("\0x", 2)};
   BatchRows rows{&base, &next, &touched, "", {kept}, 100};
-  ASSERT_TRUE(LockAndReadHead(tables.database(), {}).ok());
-  ASSERT_EQ(tables.database().RunAndCommit(WriteBatchSql(rows)), absl::OkStatus());
-  const auto found =
-      LockAndReadHead(tables.database(), {{"it's \"me\"", "r-2"}, kept.key, {"other", "r-1"}});
+  ASSERT_TRUE(LockAndReadHead(tables.database(), 0, 0, {}).ok());
+  ASSERT_EQ(tables.database().RunAndCommit(WriteBatchSql(rows), nullptr), absl::OkStatus());
+  const auto found = LockAndReadHead(tables.database(), 0, 0,
+                                     {{"it's \"me\"", "r-2"}, kept.key, {"other", "r-1"}});
   ASSERT_TRUE(found.ok()) << found.status();
   ASSERT_TRUE(found->head.has_value());
   ExpectSamePosition(found->head->position, position);
@@ -269,6 +269,35 @@ TEST(Rows, RequestsAreFoundByTheirKey) {
   EXPECT_EQ(found->requests[0].key, kept.key);
   EXPECT_EQ(found->requests[0].body_hash, kept.body_hash);
   EXPECT_EQ(found->requests[0].answer, kept.answer);
+}
+
+TEST(Rows, TheLockBringsTheRowsThatTheProcessDoesNotHave) {
+  Tables tables;
+  const auto missing = [&](int64_t known, int rows_max, const std::vector<RequestKey>& keys) {
+    const absl::StatusOr<LockedHead> locked =
+        LockAndReadHead(tables.database(), known, rows_max, keys);
+    EXPECT_TRUE(locked.ok()) << locked.status();
+    EXPECT_TRUE(tables.database().Run("ROLLBACK", nullptr).ok());
+    std::vector<int64_t> numbers;
+    if (!locked.ok()) return numbers;
+    EXPECT_EQ(locked->head->position.revision.number, 3);
+    for (const LogRow& row : locked->missing) {
+      numbers.push_back(row.position.revision.number);
+      EXPECT_TRUE(DecodeBatch(row.payload).ok());
+    }
+    return numbers;
+  };
+  for (int i = 1; i <= 3; ++i) {
+    Changes changes;
+    changes.push_back(ClassPut{ClassId{static_cast<uint32_t>(i)}, absl::StrCat("CUSTOM_", i)});
+    ASSERT_EQ(tables.Write({changes}), absl::OkStatus());
+  }
+  const std::vector<RequestKey> keys = {{"tester", "none"}};
+  for (const std::vector<RequestKey>& each : {std::vector<RequestKey>(), keys}) {
+    EXPECT_EQ(missing(1, 10, each), (std::vector<int64_t>{2, 3}));
+    EXPECT_EQ(missing(0, 2, each), (std::vector<int64_t>{1, 2}));
+    EXPECT_EQ(missing(3, 10, each), std::vector<int64_t>());
+  }
 }
 
 }  // namespace
