@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <future>
+#include <map>
 #include <random>
 #include <set>
 #include <string>
@@ -79,6 +80,53 @@ TEST(LedgerClaim, TwoOfOneBatchTakeDifferentHosts) {
   EXPECT_EQ(again.result.candidates[0].allocations, a.result.candidates[0].allocations);
   EXPECT_EQ(again.result.candidates[0].mappings, a.result.candidates[0].mappings);
   EXPECT_EQ(again.result.consumers, a.result.consumers);
+}
+
+// Hundreds of claims for the emptiest or the fullest host, all searched over one state and decided
+// in one batch: each sees those before it.
+TEST(LedgerClaim, ManyOfOneBatchSeeEachOther) {
+  constexpr int kHosts = 100;
+  constexpr int kClaims = 250;
+  constexpr int kUnits = 10;
+  for (const Strategy strategy : {Strategy::kSpread, Strategy::kPack}) {
+    std::atomic<bool> hold{false};
+    std::atomic<bool> held{false};
+    LedgerOptions options = OptionsFor(NewDatabase());
+    options.batch_deciding_max = absl::Minutes(1);
+    options.at_step = [&](LedgerStep step) {
+      if (step != LedgerStep::kBeforeLock) return;
+      held = hold.load();
+      while (hold) std::this_thread::yield();
+    };
+    LedgerRunner runner(options);
+    MakeProviders(runner, kHosts, kUnits, 1024);
+    std::vector<PlaceClaims> chosen;
+    for (int i = 1; i <= kClaims; ++i) chosen.push_back(Chosen(runner, ClaimOf(i, 1, strategy)));
+    hold = true;
+    auto stopper = runner.Begin(WithId(EnsureTrait{"CUSTOM_HOLD"}, ""));
+    ASSERT_TRUE(LedgerRunner::Eventually([&] { return held.load(); }));
+    std::vector<std::future<Decision>> claims;
+    for (PlaceClaims& each : chosen) claims.push_back(runner.Begin(WithId(std::move(each), "")));
+    hold = false;
+    stopper.get();
+    std::map<ProviderId, int> taken;
+    std::set<int64_t> revisions;
+    for (std::future<Decision>& claim : claims) {
+      const Decision decision = claim.get();
+      ASSERT_EQ(decision.status, absl::OkStatus());
+      ++taken[decision.result.candidates[0].root];
+      revisions.insert(decision.revision.number);
+    }
+    EXPECT_LE(revisions.size(), 2u);
+    EXPECT_EQ(taken.size(), static_cast<size_t>(strategy == Strategy::kSpread ? kHosts : 25));
+    for (const auto& [root, times] : taken) {
+      if (strategy == Strategy::kSpread) {
+        EXPECT_TRUE(times == 2 || times == 3) << times;
+      } else {
+        EXPECT_EQ(times, kUnits);
+      }
+    }
+  }
 }
 
 constexpr int kHosts = 6;
