@@ -143,6 +143,10 @@ class NodeAccount {
   // The record of the migration without the changes of an open claim, or null. The pointer is valid
   // until the next change.
   const Migration* FindMigration(const std::string& uuid) const;
+  // The records of placement by uuid, without the changes of open claims. They also have instances
+  // and migrations that hold nothing on the node.
+  const std::map<std::string, Instance>& instances() const { return instances_; }
+  const std::map<std::string, Migration>& migrations() const { return migrations_; }
   // Whether the account has the record in this generation.
   bool HasInstance(const std::string& uuid, int64_t generation) const;
   bool HasMigration(const std::string& uuid, int64_t generation) const;

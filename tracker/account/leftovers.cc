@@ -25,16 +25,14 @@ ConsumerVerdict VerdictOf(const HostAndNode& self, const Instance* instance) {
 
 }  // namespace
 
-ConsumerJudgement JudgeConsumers(const NodeAccount& account,
-                                 const std::map<std::string, Instance>& records,
-                                 const std::set<std::string>& consumers,
-                                 const UnknownConsumers& before, absl::Time now,
-                                 absl::Duration leak_age) {
+std::vector<JudgedConsumer> JudgeConsumers(const NodeAccount& account,
+                                           const std::map<std::string, Instance>& records,
+                                           const std::set<std::string>& consumers) {
   std::set<std::string> migrations;
   for (const auto& [instance, migration] : account.tracked_migrations()) {
     migrations.insert(migration);
   }
-  ConsumerJudgement judgement;
+  std::vector<JudgedConsumer> judged;
   for (const std::string& uuid : consumers) {
     JudgedConsumer consumer{uuid, ConsumerVerdict::kTracked, false};
     if (!account.IsTracked(uuid)) {
@@ -45,32 +43,24 @@ ConsumerJudgement JudgeConsumers(const NodeAccount& account,
           consumer.verdict == ConsumerVerdict::kElsewhere ||
           (consumer.verdict == ConsumerVerdict::kUntracked && record->task_state.empty());
     }
-    if (consumer.verdict == ConsumerVerdict::kUnknown) {
-      const auto seen = before.find(uuid);
-      const absl::Time since = seen == before.end() ? now : seen->second;
-      judgement.unknown.emplace(uuid, since);
-      if (seen != before.end() && now >= since + leak_age) {
-        judgement.leak_candidates.push_back(uuid);
-      }
-    }
-    judgement.consumers.push_back(std::move(consumer));
+    judged.push_back(std::move(consumer));
   }
-  return judgement;
+  return judged;
 }
 
 std::vector<EvacuatedGuest> FindEvacuated(const std::string& host,
                                           const std::set<std::string>& nodes,
                                           const std::set<std::string>& guests,
-                                          const std::vector<Migration>& migrations,
+                                          const std::map<std::string, Migration>& migrations,
                                           const std::map<std::string, Instance>& records) {
   std::vector<EvacuatedGuest> evacuated;
-  for (const Migration& migration : migrations) {
+  for (const auto& [uuid, migration] : migrations) {
     if (migration.type != MigrationType::kEvacuation || migration.source.host != host ||
         !StatusOf(migration.status).leaves_guest || guests.count(migration.instance_uuid) == 0) {
       continue;
     }
     const Instance* instance = FindRecord(records, migration.instance_uuid);
-    EvacuatedGuest guest{migration.uuid, migration.instance_uuid, EvacuationCleanup::kDestroy,
+    EvacuatedGuest guest{uuid, migration.instance_uuid, EvacuationCleanup::kDestroy,
                          instance == nullptr || instance->deleted};
     if (!guest.instance_gone && instance->on.host == host) {
       guest.cleanup = EvacuationCleanup::kKeepAndFail;
@@ -79,10 +69,6 @@ std::vector<EvacuatedGuest> FindEvacuated(const std::string& host,
     }
     evacuated.push_back(std::move(guest));
   }
-  std::sort(evacuated.begin(), evacuated.end(),
-            [](const EvacuatedGuest& a, const EvacuatedGuest& b) {
-              return a.migration_uuid < b.migration_uuid;
-            });
   return evacuated;
 }
 

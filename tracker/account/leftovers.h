@@ -1,5 +1,6 @@
 // Finds what ended moves and deleted instances left on a node: allocations of deleted instances,
-// allocations that nobody knows, guests that were evacuated, and migrations that nobody touches.
+// allocations that nobody knows, guests that were evacuated, and migrations that nobody touches. An
+// audit tells people what these functions find (tracker/audit/left_behind.h).
 //
 // Pure functions. They decide what should be done, and change nothing.
 #ifndef BERTH_TRACKER_ACCOUNT_LEFTOVERS_H_
@@ -37,24 +38,11 @@ struct JudgedConsumer {
   friend bool operator==(const JudgedConsumer&, const JudgedConsumer&) = default;
 };
 
-// For each consumer without a record, by uuid: since when every pass has seen it.
-using UnknownConsumers = std::map<std::string, absl::Time>;
-
-struct ConsumerJudgement {
-  std::vector<JudgedConsumer> consumers;  // by uuid
-  UnknownConsumers unknown;               // for the next pass
-  // Unknown consumers that this and an earlier pass saw, at least `leak_age` apart. They are never
-  // deleted (T-145).
-  std::vector<std::string> leak_candidates;
-};
-
 // Judges the consumers with an allocation anywhere in the tree of the node, children included
-// (T-144). `records` has every instance with the uuid of a consumer, deleted ones included.
-ConsumerJudgement JudgeConsumers(const NodeAccount& account,
-                                 const std::map<std::string, Instance>& records,
-                                 const std::set<std::string>& consumers,
-                                 const UnknownConsumers& before, absl::Time now,
-                                 absl::Duration leak_age);
+// (T-144). `records` are instances by uuid, deleted ones included. Returns the verdicts by uuid.
+std::vector<JudgedConsumer> JudgeConsumers(const NodeAccount& account,
+                                           const std::map<std::string, Instance>& records,
+                                           const std::set<std::string>& consumers);
 
 // What a host does at its start about a guest that was evacuated while the host was away.
 enum class EvacuationCleanup {
@@ -78,11 +66,12 @@ struct EvacuatedGuest {
 };
 
 // Returns the evacuations away from `host` whose guest is still there, by migration uuid. `nodes`
-// are the uuids of the host's nodes, `guests` the uuids of all guests on them.
+// are the uuids of the host's nodes, `guests` the uuids of all guests on them. `migrations` and
+// `records` are migrations and instances by uuid.
 std::vector<EvacuatedGuest> FindEvacuated(const std::string& host,
                                           const std::set<std::string>& nodes,
                                           const std::set<std::string>& guests,
-                                          const std::vector<Migration>& migrations,
+                                          const std::map<std::string, Migration>& migrations,
                                           const std::map<std::string, Instance>& records);
 
 // Returns the uuids of the migrations that are not over and that nobody has changed for longer than

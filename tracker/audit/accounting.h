@@ -10,9 +10,6 @@
 //      effect (T-109).
 //   3. What an instance holds counts once: by its record or its claim if the node's account has one,
 //      else by its allocations.
-//
-// Not done here: removal of allocations of deleted instances (T-143..T-145); care for evacuated
-// guests (T-146..T-148).
 #ifndef BERTH_TRACKER_AUDIT_ACCOUNTING_H_
 #define BERTH_TRACKER_AUDIT_ACCOUNTING_H_
 

@@ -105,33 +105,31 @@ std::string OrphanText(const Orphan& orphan) {
                       orphan.disk_gib, " GB", orphan.withheld ? "; withheld" : "");
 }
 
-// Adds findings about settings. Each is logged when it is first found.
+// Adds a finding. If the last audit did not have it, also adds the warning (T-61).
+void Add(const AuditInput& input, Finding finding, const std::string& warning, Audit* audit) {
+  finding.first_seen_at = input.wall_now;
+  if (input.findings_before.count({finding.kind, finding.subject, finding.text}) == 0) {
+    audit->warnings.push_back(warning);
+  }
+  audit->findings.push_back(std::move(finding));
+}
+
 void AddSettings(const AuditInput& input, const std::vector<std::string>& problems, Audit* audit) {
   for (const std::string& problem : problems) {
-    const Finding finding = {Finding::Kind::kSetting, "", problem, input.wall_now};
-    if (input.findings_before.count({finding.kind, finding.subject, finding.text}) == 0) {
-      audit->warnings.push_back(problem);
-    }
-    audit->findings.push_back(finding);
+    Add(input, {Finding::Kind::kSetting, "", problem, {}}, problem, audit);
   }
 }
 
-// A fault is logged when it is first found (T-61).
 void AddFaults(const AuditInput& input, Audit* audit) {
   for (const AccountFault& fault : input.account->faults()) {
-    Finding finding{Finding::Kind::kRecord, fault.instance_uuid, fault.text, input.wall_now};
-    if (input.findings_before.count({finding.kind, finding.subject, finding.text}) == 0) {
-      audit->warnings.push_back(
-          absl::StrCat("the record of instance ", fault.instance_uuid, ": ", fault.text));
-    }
-    audit->findings.push_back(std::move(finding));
+    Add(input, {Finding::Kind::kRecord, fault.instance_uuid, fault.text, {}},
+        absl::StrCat("the record of instance ", fault.instance_uuid, ": ", fault.text), audit);
   }
 }
 
-// A device that a guest has without a record is logged when it is first found.
 void AddStrayDevices(const AuditInput& input, Audit* audit) {
   for (const std::string& address : input.account->stray_devices()) {
-    Finding finding{Finding::Kind::kDevice, address, "", input.wall_now};
+    Finding finding{Finding::Kind::kDevice, address, "", {}};
     for (const Guest& guest : input.facts.guests) {
       const bool has = absl::c_linear_search(guest.devices, address);
       if (has) {
@@ -140,14 +138,11 @@ void AddStrayDevices(const AuditInput& input, Audit* audit) {
                          ", which no record gives to it; nobody gets the device");
       }
     }
-    if (input.findings_before.count({finding.kind, finding.subject, finding.text}) == 0) {
-      audit->warnings.push_back(finding.text);
-    }
-    audit->findings.push_back(std::move(finding));
+    const std::string warning = finding.text;
+    Add(input, std::move(finding), warning, audit);
   }
 }
 
-// A drift is logged when it becomes a finding.
 void AddDrifts(const AuditInput& input, Audit* audit) {
   audit->drifts = FindDrifts(*input.account, *input.records, input.configuration);
   for (const Drift& drift : audit->drifts) {
@@ -159,14 +154,31 @@ void AddDrifts(const AuditInput& input, Audit* audit) {
     }
     audit->drift_memory[drift.resource_class] = {drift, since};
     if (input.now - since < input.orphan_confirmation) continue;
-    audit->report.drifts.push_back(drift);
-    Finding finding{Finding::Kind::kDrift, drift.resource_class, DriftText(drift), input.wall_now};
-    if (input.findings_before.count({finding.kind, finding.subject, finding.text}) == 0) {
-      audit->warnings.push_back(
-          absl::StrCat("the account of node ", input.node_name,
-                       " differs from the allocations in placement: ", finding.text));
-    }
-    audit->findings.push_back(std::move(finding));
+    const std::string text = DriftText(drift);
+    audit->report.findings.push_back(text);
+    Add(input, {Finding::Kind::kDrift, drift.resource_class, text, {}},
+        absl::StrCat("the account of node ", input.node_name,
+                     " differs from the allocations in placement: ", text),
+        audit);
+  }
+}
+
+// What was left behind is a finding once it has been so for `orphan_confirmation`: a scheduler
+// deletes an instance and releases its allocations in two steps.
+void AddLeftBehind(const AuditInput& input, Audit* audit) {
+  static const LeftBehindMemory* const none = new LeftBehindMemory();
+  const LeftBehindMemory& before = input.left_before != nullptr ? *input.left_before : *none;
+  for (const LeftBehind& left :
+       FindLeftBehind(*input.account, *input.records, input.facts.guests)) {
+    const auto known = before.find({left.uuid, left.text});
+    const MonotonicTime since = known == before.end() ? input.now : known->second;
+    audit->left_memory[{left.uuid, left.text}] = since;
+    const std::chrono::nanoseconds age =
+        left.unknown ? kUnknownConsumerAge : input.orphan_confirmation;
+    if (input.now - since < age) continue;
+    audit->report.findings.push_back(left.text);
+    Add(input, {Finding::Kind::kLeft, left.uuid, left.text, {}},
+        absl::StrCat("node ", input.node_name, ": ", left.text), audit);
   }
 }
 
@@ -190,7 +202,10 @@ void AddFindings(const AuditInput& input, const Description& description, Audit*
   }
   if (input.account != nullptr) AddFaults(input, audit);
   if (input.account != nullptr) AddStrayDevices(input, audit);
-  if (input.account != nullptr && input.records != nullptr) AddDrifts(input, audit);
+  if (input.account != nullptr && input.records != nullptr) {
+    AddDrifts(input, audit);
+    AddLeftBehind(input, audit);
+  }
   if (input.records == nullptr) {
     audit->findings.push_back(
         {Finding::Kind::kUnverified, "", "placement has sent no records yet", input.wall_now});

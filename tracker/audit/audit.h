@@ -18,6 +18,7 @@
 #include "tracker/audit/accounting.h"
 #include "tracker/audit/additions.h"
 #include "tracker/audit/drift.h"
+#include "tracker/audit/left_behind.h"
 #include "tracker/audit/records.h"
 #include "tracker/audit/report.h"
 #include "tracker/facts/facts.h"
@@ -34,6 +35,7 @@ struct Finding {
     kRecord,      // the record of an instance could not be counted completely (T-61)
     kDevice,      // a device is attached to a guest whose record does not have it (T-256)
     kDrift,       // the account and the allocations in placement differ (T-351)
+    kLeft,        // what a deleted instance or an ended move left behind (T-66, T-143, T-146)
     kSkipped,     // a part of the observation was skipped (T-61, T-85)
     kUnverified,  // placement has sent no records yet: no guest was judged
   };
@@ -60,8 +62,9 @@ struct AuditInput {
   std::chrono::nanoseconds orphan_confirmation;
   // Traits that files had added earlier. Null: none.
   const AddedTraits* added_traits = nullptr;
-  const NodeAccount* account = nullptr;        // null: there are no records and claims
-  const DriftMemory* drifts_before = nullptr;  // of the last audit; null: there was none
+  const NodeAccount* account = nullptr;           // null: there are no records and claims
+  const DriftMemory* drifts_before = nullptr;     // of the last audit; null: there was none
+  const LeftBehindMemory* left_before = nullptr;  // likewise
 };
 
 struct Audit {
@@ -73,6 +76,7 @@ struct Audit {
   // and the instance are not written in the same moment.
   std::vector<Drift> drifts;
   DriftMemory drift_memory;
+  LeftBehindMemory left_memory;
   std::optional<MonotonicTime> confirm_at;  // when a pass should run to confirm an orphan
   // Texts for the log, made by the functions of views.h.
   std::string hypervisor_view;

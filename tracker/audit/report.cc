@@ -47,7 +47,7 @@ std::string Digest(const Report& report) {
   hash.Add(absl::StrCat(report.facts.host_address, report.facts.degraded ? " degraded" : ""));
   hash.Add(report.facts.storage_id);
   hash.Add(AccountingJson(report.accounting, report.orphans));
-  for (const Drift& drift : report.drifts) hash.Add(DriftText(drift));
+  for (const std::string& text : report.findings) hash.Add(text);
   return absl::StrFormat("%016x%016x", hash.high(), hash.low());
 }
 

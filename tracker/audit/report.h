@@ -11,7 +11,6 @@
 #include <vector>
 
 #include "tracker/audit/accounting.h"
-#include "tracker/audit/drift.h"
 #include "tracker/audit/inventory.h"
 #include "tracker/audit/records.h"
 #include "tracker/audit/traits.h"
@@ -36,7 +35,7 @@ struct Report {
   Facts facts;
   Accounting accounting;
   std::vector<Orphan> orphans;
-  std::vector<Drift> drifts;  // those that are findings
+  std::vector<std::string> findings;  // the texts of those findings that change the digest
 };
 
 // Returns a text that is equal for two reports if they tell placement the same, and different

@@ -135,13 +135,14 @@ absl::StatusOr<std::shared_ptr<const Audit>> Node::AuditLocked(MonotonicTime now
       Audit audit, RunAudit({*facts_, records_ ? &*records_ : nullptr, *configuration_,
                              identity_->uuid, name_, memory_, findings_, now, absl::Now(),
                              absl::ToChronoNanoseconds(options_.orphan_confirmation), &added_traits,
-                             &*account_, &drifts_}));
+                             &*account_, &drifts_, &left_}));
   account_->SetOrphans(audit.report.accounting.orphans);
   const std::shared_ptr<const Audit> before = audit_;
   const bool drifted = DriftedLocked(audit);
   memory_ = audit.memory;
   findings_ = audit.finding_memory;
   drifts_ = audit.drift_memory;
+  left_ = audit.left_memory;
   audit_ = std::make_shared<const Audit>(std::move(audit));
   // A claim changes only the node's accounting. Placement made the claim itself, so the report of
   // the new accounting can wait: a report for each claim would double the number of placement's

@@ -281,6 +281,7 @@ class Node {
   OrphanMemory memory_ ABSL_GUARDED_BY(mutex_);
   FindingMemory findings_ ABSL_GUARDED_BY(mutex_);
   DriftMemory drifts_ ABSL_GUARDED_BY(mutex_);
+  LeftBehindMemory left_ ABSL_GUARDED_BY(mutex_);
   std::shared_ptr<const Audit> audit_ ABSL_GUARDED_BY(mutex_);
   PassOutcome last_ ABSL_GUARDED_BY(mutex_);
   // When the last good pass began. If no pass was good yet: when the first pass began.

@@ -170,6 +170,8 @@ v1::FindingKind WireKind(Finding::Kind kind) {
       return v1::FINDING_KIND_DEVICE_CONFLICT;
     case Finding::Kind::kDrift:
       return v1::FINDING_KIND_DRIFT;
+    case Finding::Kind::kLeft:
+      return v1::FINDING_KIND_LEAK_CANDIDATE;
     default:
       return v1::FINDING_KIND_UNSPECIFIED;
   }

@@ -190,9 +190,7 @@ void CompareLeftovers(const NodeAccount& account, const Recorded& records, const
   for (const auto& [uuid, amounts] : setup.at("allocations").items()) consumers.insert(uuid);
   std::set<std::string> deleted;
   if (!setup.at("node_is_new")) {
-    const auto judged = tracker::JudgeConsumers(account, records.instances, consumers, {},
-                                                absl::UnixEpoch(), absl::Hours(1));
-    for (const auto& consumer : judged.consumers) {
+    for (const auto& consumer : tracker::JudgeConsumers(account, records.instances, consumers)) {
       if (consumer.verdict == tracker::ConsumerVerdict::kDeleted) deleted.insert(consumer.uuid);
     }
   }
