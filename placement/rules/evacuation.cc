@@ -46,8 +46,7 @@ std::vector<ConsumerAllocations> WritesFor(const State& state, const std::string
   std::vector<ConsumerAllocations> writes;
   std::set<InstanceId> seen;
   for (const MigrationPtr& move : state.records().MigrationsOf(host)) {
-    if (move->type != MigrationType::kEvacuation || move->source_host != host ||
-        move->status != kDoneStatus || !seen.insert(move->instance).second) {
+    if (!LeavesGuest(*move) || move->source_host != host || !seen.insert(move->instance).second) {
       continue;
     }
     std::string why;

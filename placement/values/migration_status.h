@@ -5,6 +5,7 @@
 
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
+#include "placement/values/instance.h"
 
 namespace berth::placement {
 
@@ -41,6 +42,11 @@ inline bool IsInProgress(absl::string_view status) {
 // Whether the trackers of source and destination need the record: they may count resources for it.
 inline bool HoldsResources(absl::string_view status) {
   return StandingOf(status) != MigrationStanding::kOver;
+}
+// Whether the source of the migration may still have the guest of an evacuation that has succeeded:
+// the source host was away, and has not cleaned up yet (T-146).
+inline bool LeavesGuest(const MigrationRecord& migration) {
+  return migration.type == MigrationType::kEvacuation && migration.status == kDoneStatus;
 }
 
 }  // namespace berth::placement

@@ -22,9 +22,10 @@ bool IsAt(const TrackedNode& node, const std::string& host, const std::optional<
 }
 
 bool Concerns(const MigrationRecord& migration, const TrackedNode& node) {
-  return placement::HoldsResources(migration.status) &&
-         (IsAt(node, migration.source_host, migration.source_node) ||
-          IsAt(node, migration.destination_host, migration.destination_node));
+  const bool moves = placement::HoldsResources(migration.status);
+  if (!moves && !placement::LeavesGuest(migration)) return false;
+  return IsAt(node, migration.source_host, migration.source_node) ||
+         (moves && IsAt(node, migration.destination_host, migration.destination_node));
 }
 
 }  // namespace
@@ -48,7 +49,10 @@ void AddRecord(const placement::Change& change, PushScope* scope) {
 
 void NameRecords(const Records& records, const std::string& host, PushScope* scope) {
   for (const auto& instance : records.InstancesOf(host)) scope->instances.insert(instance->id);
-  for (const auto& migration : records.MovesOf(host)) {
+  for (const auto& migration : records.MigrationsOf(host)) {
+    if (!placement::HoldsResources(migration->status) && !placement::LeavesGuest(*migration)) {
+      continue;
+    }
     scope->migrations.insert(migration->id);
     scope->instances.insert(migration->instance);
   }
@@ -57,7 +61,7 @@ void NameRecords(const Records& records, const std::string& host, PushScope* sco
 InstancePtr FindFor(const TrackedNode& node, const Records& records, InstanceId id) {
   InstancePtr instance = records.FindInstance(id);
   if (instance == nullptr || IsAt(node, instance->host, instance->node)) return instance;
-  const auto moves = records.MovesOf(id);
+  const auto moves = records.MigrationsOf(id);
   const bool concerns = std::any_of(moves.begin(), moves.end(), [&](const auto& migration) {
     return Concerns(*migration, node);
   });

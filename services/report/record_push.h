@@ -1,8 +1,11 @@
 // The records of instances and migrations in the pushes to trackers. Pure functions.
 //
 // A record concerns a node if it names the node and the node's host, before or after a move: an
-// instance concerns the node that it is on, and the nodes of its migrations that may hold
-// resources. A record that names a host and no node concerns all nodes of this host.
+// instance concerns the node that it is on, and the nodes of its migrations that concern them. A
+// migration concerns its nodes as long as it may hold resources. An evacuation that is `done` still
+// concerns its source, which may still have the guest (T-146); but the source is not told of changes
+// that concern only the instance. A record that names a host and no node concerns all nodes of this
+// host.
 #ifndef BERTH_SERVICES_REPORT_RECORD_PUSH_H_
 #define BERTH_SERVICES_REPORT_RECORD_PUSH_H_
 

@@ -33,7 +33,8 @@ class RecordPushTest : public ::testing::Test {
     instance->node = node;
     Apply({InstancePut{std::move(instance)}});
   }
-  void Move(uint64_t number, uint64_t instance, const std::string& to, const std::string& status) {
+  void Move(uint64_t number, uint64_t instance, const std::string& to, const std::string& status,
+            placement::MigrationType type = placement::MigrationType::kLive) {
     auto migration = std::make_shared<placement::MigrationRecord>();
     migration->id = MigrationId{Uuid{12, number}};
     migration->generation = placement::Generation{++generation_};
@@ -42,6 +43,7 @@ class RecordPushTest : public ::testing::Test {
     migration->source_node = Node(1);
     migration->destination_host = to;
     migration->status = status;
+    migration->type = type;
     Apply({MigrationPut{std::move(migration)}});
   }
   void Apply(const placement::Changes& changes) {
@@ -125,6 +127,23 @@ TEST_F(RecordPushTest, BothSidesOfAMoveAreToldUntilItIsOver) {
   EXPECT_EQ(Told("h1", 1), "i1 - m1");
   EXPECT_EQ(ToldAll("h3", 3), "");
   EXPECT_EQ(ToldAll("h1", 1), "i1");
+}
+
+TEST_F(RecordPushTest, TheSourceOfAnEvacuationIsToldUntilItHasCleanedUp) {
+  constexpr auto kEvacuation = placement::MigrationType::kEvacuation;
+  Put(1, "h1", Node(1));
+  Move(1, 1, "h2", "pre-migrating", kEvacuation);
+  Put(1, "h2", Node(2));
+  Forget();
+  Move(1, 1, "h2", "done", kEvacuation);
+  EXPECT_EQ(Told("h1", 1), "i1 m1");     // T-146
+  EXPECT_EQ(ToldAll("h1", 1), "i1 m1");  // T-146
+  EXPECT_EQ(Told("h2", 2), "i1 - m1");
+  EXPECT_EQ(ToldAll("h2", 2), "i1");
+  Forget();
+  Move(1, 1, "h2", "completed", kEvacuation);
+  EXPECT_EQ(Told("h1", 1), " - i1 m1");
+  EXPECT_EQ(ToldAll("h1", 1), "");
 }
 
 // The migration was told of before; what it holds is told of when it holds it.
