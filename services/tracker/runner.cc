@@ -25,6 +25,10 @@ std::string CauseNames(const std::vector<PassCause>& causes) {
   });
 }
 
+void LogWarnings(const std::string& node, const std::vector<std::string>& warnings) {
+  for (const std::string& warning : warnings) Log(LogLevel::kWarning, warning, {{"node", node}});
+}
+
 }  // namespace
 
 NodeRunner::NodeRunner(tracker::Node* node, const tracker::PassSchedule::Options& schedule,
@@ -150,9 +154,8 @@ void NodeRunner::Log(const PassOutcome& outcome, const std::vector<PassCause>& c
                  {"parts", outcome.audit->accounting_parts},
                  {"ratios", outcome.audit->ratios},
                  {"cause", CauseNames(causes)}});
-  for (const std::string& warning : outcome.audit->warnings) {
-    services::Log(LogLevel::kWarning, warning, {{"node", name}});
-  }
+  LogWarnings(name, outcome.audit->warnings);
+  LogWarnings(name, outcome.repairs);
 }
 
 }  // namespace berth::services

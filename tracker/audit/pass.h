@@ -29,6 +29,7 @@ struct PassOutcome {
   absl::Time ended_at;
   bool changed = false;                // the report differs from the last good one
   std::shared_ptr<const Audit> audit;  // for kComplete and kDegraded; else null
+  std::vector<std::string> repairs;    // for the log: records that placement shall correct
 };
 
 const char* PassResultName(PassOutcome::Result result);

@@ -103,6 +103,7 @@ PassOutcome Node::Pass(MonotonicTime now) {
     error = audit.status();
     if (audit.ok()) {
       outcome.audit = *audit;
+      outcome.repairs = RepairLocked();
       audited_at_ = now;
       outcome.changed = before == nullptr || Digest(before->report) != Digest((*audit)->report);
       const bool degraded = facts_->degraded || !account_->faults().empty();

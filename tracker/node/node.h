@@ -82,7 +82,8 @@ class Node {
   Node(Options options, DeadlinePool* pool, HypervisorListener listener);
 
   // Runs one pass: finds the node's identity if it is not known yet, observes, audits, and offers
-  // the report to the outbox. If one of these steps fails, the outcome has the error.
+  // the report to the outbox, and lets placement correct records. If one of these steps fails, the
+  // outcome has the error.
   //
   // REQUIRES: no other Pass runs.
   PassOutcome Pass(MonotonicTime now);
@@ -239,6 +240,9 @@ class Node {
   // The claim is in placement's records, or is in none and ends.
   void GrantLocked(RecordWrites::Write write, Replies* replies)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Lets placement write what FindRepairs finds, unless the instance is being claimed or written.
+  // Returns texts for the log: what is written, and which repairs of earlier passes failed (T-131).
+  std::vector<std::string> RepairLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Answers those callers of UpdateUsage who have gone, and those for whom `status` or the account
   // decides.
   void AnswerWaitersLocked(const absl::Status& status, Replies* replies)
@@ -280,6 +284,7 @@ class Node {
   std::set<std::string> unknown_traits_ ABSL_GUARDED_BY(mutex_);
   OrphanMemory memory_ ABSL_GUARDED_BY(mutex_);
   FindingMemory findings_ ABSL_GUARDED_BY(mutex_);
+  std::vector<std::string> failed_repairs_ ABSL_GUARDED_BY(mutex_);  // since the last pass
   DriftMemory drifts_ ABSL_GUARDED_BY(mutex_);
   LeftBehindMemory left_ ABSL_GUARDED_BY(mutex_);
   std::shared_ptr<const Audit> audit_ ABSL_GUARDED_BY(mutex_);

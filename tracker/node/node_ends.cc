@@ -1,4 +1,4 @@
-// The methods of Node that end claims, and that wait for records.
+// The methods of Node that end claims, that repair records, and that wait for records.
 #include <iterator>
 #include <optional>
 #include <utility>
@@ -7,6 +7,7 @@
 #include "tracker/account/migration_status.h"
 #include "tracker/claims/ending.h"
 #include "tracker/claims/refusal.h"
+#include "tracker/claims/repair.h"
 #include "tracker/ground/check.h"
 #include "tracker/ground/status_macros.h"
 #include "tracker/node/node.h"
@@ -80,6 +81,7 @@ absl::StatusOr<std::optional<Write>> Node::EndOfLocked(const OpenClaim& claim, C
   write.end = end;
   write.instance = *ending->instance;
   write.migration = ending->migration;
+  write.ends_move = ending->migration.has_value();
   return std::make_optional(std::move(write));
 }
 
@@ -146,7 +148,10 @@ void Node::AnswerEndLocked(Write* write, const absl::Status& answer, Replies* re
     const OpenClaim claim = write->claim;
     return replies->Add(writes_.Take(uuid), ClaimResult{claim, true});
   }
-  if (absl::IsAborted(answer) && ++write->tries < kTriesMax) {
+  if (write->end == ClaimEnd::kRepair) {
+    failed_repairs_.push_back(absl::StrCat("placement has not written the record of instance ",
+                                           uuid, ": ", answer.message()));
+  } else if (absl::IsAborted(answer) && ++write->tries < kTriesMax) {
     const std::optional<OpenClaim> claim = FindRecordedLocked(uuid, claim_id, *write->end);
     absl::StatusOr<std::optional<Write>> again;
     if (claim) again = EndOfLocked(*claim, *write->end);
@@ -159,6 +164,30 @@ void Node::AnswerEndLocked(Write* write, const absl::Status& answer, Replies* re
     }
   }
   replies->Add(writes_.Take(uuid), RefusalBy(answer, true));
+}
+
+std::vector<std::string> Node::RepairLocked() {
+  const ClaimCaller caller = {[](const absl::StatusOr<ClaimResult>&) {}, [] { return false; }};
+  std::vector<std::string> texts = std::exchange(failed_repairs_, {});
+  std::set<std::string> guests;
+  for (const Guest& guest : facts_->guests) guests.insert(guest.uuid);
+  for (Repair& repair : FindRepairs(*account_, guests)) {
+    const std::string& uuid = repair.instance.uuid;
+    if (!CheckWritesLocked(caller).ok() || writes_.FindInstance(uuid) != nullptr ||
+        account_->OpenClaimOf(uuid) != nullptr) {
+      continue;
+    }
+    texts.push_back(std::move(repair.text));
+    Write write;
+    write.claim.instance = repair.instance;
+    write.end = ClaimEnd::kRepair;
+    write.instance = std::move(repair.instance);
+    write.migration = std::move(repair.migration);
+    write.ends_move = repair.ends_move;
+    write.callers.push_back(caller);
+    writes_.Add(std::move(write));
+  }
+  return texts;
 }
 
 void Node::UpdateUsage(const Instance& known, ClaimCaller caller) {

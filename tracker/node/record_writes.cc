@@ -39,8 +39,7 @@ std::optional<RecordWrites::Outgoing> RecordWrites::Next(MonotonicTime now) {
       if (write.state != state || now < write.not_before) continue;
       write.withdraws = state == State::kInDoubt;
       write.state = State::kSent;
-      return Outgoing{id, write.instance, write.migration, write.withdraws,
-                      write.end.has_value() && write.migration.has_value()};
+      return Outgoing{id, write.instance, write.migration, write.withdraws, write.ends_move};
     }
   }
   return std::nullopt;

@@ -1,5 +1,5 @@
-// RecordWrites: the writes of records with which the claims of a node, and the ends of claims, get
-// into placement's ledger. Each write waits to be sent, waits for its answer, or is in doubt.
+// RecordWrites: the writes of records with which the claims of a node, the ends of claims, and the
+// repairs of a pass get into placement's ledger. Each write waits to be sent, waits for its answer, or is in doubt.
 //
 // Sends nothing itself. Not thread-safe; the node's lock protects it.
 //
@@ -39,6 +39,7 @@ enum class ClaimEnd {
   kAbort,    // it is given back
   kConfirm,  // the source of a move gives up what it kept for a way back
   kRevert,   // the destination of a move gives up what was claimed there
+  kRepair,   // no claim ends: a pass corrects the records
 };
 
 struct ClaimCaller {
@@ -66,6 +67,7 @@ class RecordWrites {
     // The records to be written, with the generations on which the write is based.
     Instance instance;
     std::optional<Migration> migration;
+    bool ends_move = false;  // the migration ends with its status
     std::vector<ClaimCaller> callers;
     State state = State::kUnsent;
     bool withdraws = false;         // what is sent is the withdrawal of the write
@@ -79,7 +81,7 @@ class RecordWrites {
     Instance instance;
     std::optional<Migration> migration;
     bool withdraw = false;
-    bool ends_move = false;  // the migration ends with the status that it has here
+    bool ends_move = false;
   };
 
   size_t size() const { return writes_.size(); }

@@ -241,6 +241,7 @@ google::protobuf::Timestamp TimestampOf(absl::Time time) {
 v1::MoveEnd WireEnd(const std::string& status) {
   if (status == "confirmed") return v1::MOVE_END_CONFIRMED;
   if (status == "reverted") return v1::MOVE_END_REVERTED;
+  if (status == "completed") return v1::MOVE_END_COMPLETED;
   BERTH_CHECK(status == "failed");
   return v1::MOVE_END_FAILED;
 }

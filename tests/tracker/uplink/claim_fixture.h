@@ -48,6 +48,18 @@ class RecordLedger {
     records_[uuid].set_generation(++generation_);
     records_[uuid].mutable_updated_at()->set_seconds(generation_);
   }
+  void Change(const std::string& uuid,
+              const std::function<void(placement::v1::Instance*)>& change) {
+    MutexLock lock(&mutex_);
+    change(&records_[uuid]);
+    records_[uuid].set_generation(++generation_);
+  }
+  void ChangeMove(const std::string& uuid,
+                  const std::function<void(placement::v1::Migration*)>& change) {
+    MutexLock lock(&mutex_);
+    change(&migrations_[uuid]);
+    migrations_[uuid].set_generation(++generation_);
+  }
   // As if the node had claimed it.
   void SetClaimed(const std::string& uuid, int64_t claimed_generation) {
     MutexLock lock(&mutex_);
@@ -161,6 +173,9 @@ class RecordLedger {
       concerns = true;
     }
     const auto found = records_.find(uuid);
+    if (found != records_.end() && found->second.node_uuid().empty()) {
+      concerns = concerns || found->second.host() == "h";
+    }
     if (found != records_.end() && (concerns || found->second.node_uuid() == node_)) {
       *push.add_instances() = found->second;
     } else {
