@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "tracker/audit/audit_keys.h"
 #include "tracker/audit/children.h"
+#include "tracker/audit/cpu_misfits.h"
 #include "tracker/audit/inventory.h"
 #include "tracker/audit/reserve.h"
 #include "tracker/audit/traits.h"
@@ -202,6 +203,9 @@ void AddFindings(const AuditInput& input, const Description& description, Audit*
   }
   if (input.account != nullptr) AddFaults(input, audit);
   if (input.account != nullptr) AddStrayDevices(input, audit);
+  if (input.account != nullptr) {
+    AddSettings(input, FindCpuMisfits(*input.account, input.configuration), audit);
+  }
   if (input.account != nullptr && input.records != nullptr) {
     AddDrifts(input, audit);
     AddLeftBehind(input, audit);
