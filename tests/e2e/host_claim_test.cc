@@ -141,6 +141,7 @@ TEST_F(HostClaimTest, AClaimIsInTheRecordAndInTheAccount) {
   ASSERT_EQ(view.drifts_size(), 2);
   EXPECT_EQ(view.drifts(0).resource_class(), "MEMORY_MB");  // T-351
   EXPECT_EQ(view.drifts(0).accounted(), 256);
+  EXPECT_EQ(view.drifts(0).allocated(), 0);            // T-154: a claim allocates nothing
   EXPECT_EQ(view.drifts(1).resource_class(), "VCPU");  // T-351
   EXPECT_THAT(view.drifts(1).instance_uuids(), ElementsAre(instance.uuid()));
 
@@ -155,7 +156,7 @@ TEST_F(HostClaimTest, AClaimIsInTheRecordAndInTheAccount) {
   tracker_->AwaitEnd(absl::Seconds(30));
   StartTracker();
   EXPECT_TRUE(
-      Eventually([&] { return View().account().instances().memory_mib() == 256; }));  // T-399
+      Eventually([&] { return View().account().instances().memory_mib() == 256; }));  // T-65, T-399
   tracker_pb::AbortClaimRequest abort;
   abort.set_node_uuid(node_);
   abort.set_claim_id(claimed.claim().claim_id());

@@ -53,8 +53,19 @@ TEST_F(RulesNode, ComesAgainAfterItsDeletion) {
   ASSERT_EQ(fleet_.Report("h1", 1, "cn1{VCPU:8}", 7), "OK");
   EXPECT_EQ(fleet_.Answer(DeleteNode{fleet_.world.provider("cn1"), true}), "OK");
   EXPECT_FALSE(fleet_.HasNode("cn1"));
-  EXPECT_EQ(fleet_.Report("h1", 1, "cn1{VCPU:8}", 8), "OK");  // T-300, T-371: of the same uuid
+  EXPECT_EQ(fleet_.Report("h1", 1, "cn1{VCPU:8}", 8), "OK");  // T-27, T-300, T-371: the same uuid
   EXPECT_TRUE(fleet_.HasNode("cn1"));
+}
+
+TEST_F(RulesNode, IsDeletedTogetherWithItsProviders) {
+  ASSERT_EQ(fleet_.Report("h1", 1, "cn1{VCPU:8}", 1), "OK");
+  RunScript(fleet_.world, "claim c1 new cn1{VCPU:1} OK");
+  EXPECT_EQ(fleet_.Answer(DeleteNode{fleet_.world.provider("cn1"), false}), "PROVIDER_IN_USE");
+  EXPECT_TRUE(fleet_.HasNode("cn1"));  // T-42
+  EXPECT_TRUE(fleet_.Has("cn1"));
+  EXPECT_EQ(fleet_.Answer(DeleteNode{fleet_.world.provider("cn1"), true}), "OK");
+  EXPECT_FALSE(fleet_.HasNode("cn1"));
+  EXPECT_FALSE(fleet_.Has("cn1"));  // T-42
 }
 
 TEST_F(RulesNode, OfADisabledServiceCanBeLeftOut) {

@@ -247,6 +247,17 @@ TEST_F(RulesReport, RootOfAnotherUuidKeepsItsName) {
   EXPECT_EQ(fleet_.Report("h1", 1, "cn1", 1), "OK");  // T-22: a root that nobody owns is adopted
 }
 
+TEST_F(RulesReport, NodeOfAnotherHostKeepsItsName) {
+  ASSERT_EQ(fleet_.Report("h1", 1, "cn1", 1), "OK");
+  ApplyReport report = fleet_.MakeReport("h2", 2, "cn2", 1);
+  report.node_name = report.providers[0].name = "cn1";
+  EXPECT_EQ(fleet_.Send(report), "DUPLICATE_PROVIDER");  // T-23, T-24
+  EXPECT_EQ(fleet_.node("cn1").host, "h1");              // T-23: it is not adopted by its name
+  EXPECT_FALSE(fleet_.HasNode("cn2"));                   // T-24
+  ASSERT_EQ(fleet_.Answer(DeleteNode{fleet_.world.provider("cn1"), true}), "OK");
+  EXPECT_EQ(fleet_.Send(report), "OK");  // T-24: once the name is free
+}
+
 // Nodes of one host have names of their own, whatever else the report says or does not.
 TEST_F(RulesReport, NodeOfAnotherUuidKeepsItsName) {
   ASSERT_EQ(fleet_.Report("h1", 1, "cn1", 1), "OK");

@@ -74,7 +74,7 @@ TEST(RulesService, ADeletedTrackerTakesItsNodesAlong) {
   for (const char* gone : {"cn1", "pf1", "cn2"}) EXPECT_FALSE(fleet.Has(gone)) << gone;  // T-299
   EXPECT_FALSE(fleet.HasNode("cn1"));                                                    // T-299
   EXPECT_FALSE(fleet.HasNode("cn2"));                                                    // T-299
-  EXPECT_TRUE(fleet.HasNode("cn3"));                         // T-299: of this host only
+  EXPECT_TRUE(fleet.HasNode("cn3"));                         // T-10, T-299: of this host only
   EXPECT_FALSE(world.consumer_generation("a").has_value());  // T-299: held nothing else
   EXPECT_EQ(world.used("cn3", "VCPU"), 1);                   // T-299: keeps what is elsewhere
   EXPECT_EQ(fleet.Answer(DeleteService{"h1", "berth-tracker"}), "SERVICE_NOT_FOUND");
@@ -135,7 +135,7 @@ TEST(RulesService, ADeletedServiceDoesNotComeBackByItself) {
   restarted.registered_id.reset();
   EXPECT_EQ(fleet.Answer(restarted), "OK");                  // T-299: until it is restarted
   EXPECT_EQ(fleet.service("h1").id, (Uuid{5, 7}));           // T-299: a new record
-  EXPECT_EQ(fleet.Answer(again), "SERVICE_NOT_REGISTERED");  // T-384: the old process still not
+  EXPECT_EQ(fleet.Answer(again), "SERVICE_NOT_REGISTERED");  // T-11, T-384: another record
 }
 
 // A restored database has lost the record: nobody deleted it, so the process makes it again.

@@ -169,7 +169,7 @@ pci_alias = ['{"name": "nic", "vendor_id": "8086"}', '{"name": "gpu", "vendor_id
   WriteFile("");
   EXPECT_EQ(Nodes({R"(--pci-device-spec={"vendor_id": "8086"})"})[0].pci_device_specs.size(), 1U);
   const absl::Status spec = Read({"--pci-device-spec={vendor}"}).status();
-  EXPECT_THAT(spec.message(), HasSubstr("pci-device-spec: device_spec[0]"));  // T-233
+  EXPECT_THAT(spec.message(), HasSubstr("pci-device-spec: device_spec[0]"));  // T-31, T-233
   const absl::Status alias = Read({R"(--pci-alias={"vendor_id": "8086"})"}).status();
   EXPECT_THAT(alias.message(), HasSubstr("pci-alias: "));  // T-244
 }

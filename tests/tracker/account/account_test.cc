@@ -60,6 +60,19 @@ TEST(NodeAccount, AFinishedEvacuationCountsNothing) {
   ExpectUsed(account, 16, 43008, 320);  // C-1: the state alone is enough
 }
 
+TEST(NodeAccount, EachNodeCountsItsOwnInstances) {
+  NodeAccount here(kHere, NodeResources());
+  NodeAccount there(kThere, NodeResources());
+  for (NodeAccount* const account : {&here, &there}) {
+    account->PutInstance(MakeInstance("a", kHere, MakeFlavor("f", 1, 1, 1)));
+    account->PutInstance(MakeInstance("b", kThere, MakeFlavor("f", 1, 1, 1)));
+  }
+  EXPECT_THAT(here.tracked_instances(), ElementsAre("a"));   // T-117
+  EXPECT_THAT(there.tracked_instances(), ElementsAre("b"));  // T-117
+  here.ReplaceRecords({MakeInstance("c", kHere, MakeFlavor("f", 1, 1, 1))}, {});
+  EXPECT_THAT(here.tracked_instances(), ElementsAre("c"));  // T-117: nothing of before is left
+}
+
 TEST(NodeAccount, AnEvacuationToHereCounts) {
   NodeAccount account = FourInstances();
   Instance comes = MakeInstance("e", kThere, MakeFlavor("g", 8, 16384, 80));

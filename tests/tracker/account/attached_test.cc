@@ -37,7 +37,7 @@ TEST(NodeAccount, ADeviceThatAGuestHasWithoutARecordIsOfferedToNobody) {
   EXPECT_THAT(account.stray_devices(), ElementsAre("0000:81:00.0"));  // T-256
   account.DropInstance("a");
   EXPECT_THAT(account.stray_devices(), ElementsAre("0000:81:00.0", "0000:82:00.0"));
-  EXPECT_THAT(account.Devices().Pools(), IsEmpty()) << "the guest still has it";  // T-256
+  EXPECT_THAT(account.Devices().Pools(), IsEmpty()) << "the guest has it";  // T-140, T-256
   resources.attached.clear();
   account.SetResources(resources);
   EXPECT_THAT(account.Devices().Pools(), SizeIs(2)) << "each device is a pool";

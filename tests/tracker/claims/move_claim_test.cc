@@ -56,6 +56,24 @@ TEST(ClaimMove, AResizeInPlaceCountsBoth) {
   EXPECT_EQ(account.owners().cells()[0].usage.pinned_cpus.Count(), 3);  // T-395
 }
 
+TEST(ClaimMove, EveryKindOfMoveIsClaimed) {
+  for (const MigrationType type : {MigrationType::kCold, MigrationType::kResize,
+                                   MigrationType::kLive, MigrationType::kEvacuation}) {
+    NodeAccount account(kHere, RichHost());
+    MoveClaim request = RichMove(type, kThere);
+    request.instance.task_state = type == MigrationType::kLive         ? "migrating"
+                                  : type == MigrationType::kEvacuation ? "rebuilding"
+                                                                       : "resize_prep";
+    const int64_t vcpus = type == MigrationType::kResize ? request.new_flavor.vcpus : 1;
+    if (type != MigrationType::kResize) request.new_flavor.vcpus = 1;
+    const auto claim = ClaimMove(Settings(), request, &account);
+    ASSERT_TRUE(claim.ok()) << claim.status();
+    EXPECT_EQ(account.used().vcpus, vcpus);                // T-152
+    EXPECT_THAT(account.tracked_migrations(), SizeIs(1));  // T-152
+    EXPECT_EQ(claim->migration->destination, kHere);       // T-152
+  }
+}
+
 TEST(ClaimMove, ALiveMigrationKeepsStatusPagesAndDevices) {
   NodeAccount account(kHere, RichHost());
   MoveClaim request = RichMove(MigrationType::kLive, kThere);

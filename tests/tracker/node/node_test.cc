@@ -107,7 +107,7 @@ TEST_F(NodeTest, APassThatFailsChangesNothing) {
   const auto before = node_->view().audit;
   node_->Configure(bad);
   EXPECT_EQ(Pass().error.code(), absl::StatusCode::kInvalidArgument);
-  EXPECT_EQ(node_->view().audit, before);  // T-37, T-68
+  EXPECT_EQ(node_->view().audit, before);  // T-36, T-37, T-68
   // Records that come meanwhile are judged by what the last good pass went by.
   node_->ChangeRecords(DisableService, std::chrono::steady_clock::now());
   EXPECT_EQ(node_->view().audit->report.accounting.reserve.memory_mib, 512);

@@ -62,9 +62,9 @@ TEST(Outbox, SendsNothingForAnUnchangedWorld) {  // T-227, T-393
   fresh.Settle(1);
   for (int pass = 0; pass < 10; ++pass) {
     fresh.outbox.Offer(AuditWith(1), true, false);
-    EXPECT_FALSE(fresh.outbox.Next().has_value());
+    EXPECT_FALSE(fresh.outbox.Next().has_value());  // C-15
   }
-  EXPECT_EQ(fresh.outbox.reports_sent(), 1);
+  EXPECT_EQ(fresh.outbox.reports_sent(), 1);  // C-15
   EXPECT_TRUE(fresh.outbox.settled());
 }
 
@@ -86,14 +86,14 @@ TEST(Outbox, TriesFourTimesInARow) {  // T-229
   fresh.outbox.Offer(AuditWith(1), true, false);
   for (int i = 0; i < 4; ++i) {
     const std::optional<Outbox::Outgoing> report = fresh.outbox.Next();
-    ASSERT_TRUE(report.has_value());
-    EXPECT_EQ(report->sequence, 1);  // a refused number was not applied
+    ASSERT_TRUE(report.has_value());  // C-15: a conflict causes one more attempt
+    EXPECT_EQ(report->sequence, 1);   // a refused number was not applied
     EXPECT_TRUE(fresh.outbox.Reject(report->sequence, true));
     fresh.outbox.Offer(AuditWith(1), false, false);
   }
-  EXPECT_FALSE(fresh.outbox.Next().has_value());
+  EXPECT_FALSE(fresh.outbox.Next().has_value());  // C-15: four conflicts are the end
   fresh.outbox.Offer(AuditWith(1), true, false);
-  EXPECT_TRUE(fresh.outbox.Next().has_value());
+  EXPECT_TRUE(fresh.outbox.Next().has_value());  // C-15: until the next pass
 }
 
 TEST(Outbox, WaitsForAPassAfterARefusal) {
@@ -103,7 +103,7 @@ TEST(Outbox, WaitsForAPassAfterARefusal) {
   fresh.outbox.Offer(AuditWith(2), false, false);
   EXPECT_FALSE(fresh.outbox.Next().has_value());
   fresh.outbox.Offer(AuditWith(2), true, false);
-  EXPECT_TRUE(fresh.outbox.Next().has_value());
+  EXPECT_TRUE(fresh.outbox.Next().has_value());  // T-24: the next pass tries again
 }
 
 TEST(Outbox, RepairsWhatOthersChanged) {

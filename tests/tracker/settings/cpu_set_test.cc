@@ -96,10 +96,10 @@ TEST(GuestCpus, FollowTheConfiguredSets) {
     bool legacy;
   };
   const Case kCases[] = {
-      {"", "", "", false, 8, 0, true},         // C-6
+      {"", "", "", false, 8, 0, true},         // C-6, T-76
       {"", "4-7", "", false, 0, 4, false},     // C-6
       {"0-3", "4-7", "", false, 4, 4, false},  // C-6
-      {"", "", "2-5", false, 4, 0, true},      // C-6
+      {"", "", "2-5", false, 4, 0, true},      // C-6, T-76
       {"0-1", "", "2-5", false, 4, 0, true},   // C-6, T-266 legacy
       {"0-9", "", "", false, -1, 0, false},    // C-6
       {"", "", "6-9", false, -1, 0, false},    // T-74

@@ -33,6 +33,7 @@ TEST_F(ClaimTest, AClaimCountsWhileItIsUnderWay) {
   EXPECT_EQ(Promised().claims.amounts.vcpus, 2);
   Pass();
   EXPECT_EQ(Promised().claims.amounts.vcpus, 2);  // T-182
+  EXPECT_EQ(*call.answers, 0);                    // T-157: placement has not written it
   placement_->Say(ledger_.Answer(Writes()[0], ledger_.Apply(Writes()[0])));
   ASSERT_TRUE(Answered(call));
   EXPECT_TRUE(call.result->ok());
@@ -46,8 +47,8 @@ TEST_F(ClaimTest, WithoutPlacementNothingIsClaimed) {
   placement_.reset();
   ASSERT_TRUE(AwaitNoSession());
   const ClaimCall away = Claim(ledger_.Create(kGuest));
-  EXPECT_EQ(away.refusal(), Kind::kPlacementAway);  // T-376
-  EXPECT_EQ(Promised(), PromisedUsage());
+  EXPECT_EQ(away.refusal(), Kind::kPlacementAway);  // T-157, T-376
+  EXPECT_EQ(Promised(), PromisedUsage());           // T-157: it is undone
 }
 
 TEST_F(ClaimTest, ARefusedWriteLeavesNothing) {
