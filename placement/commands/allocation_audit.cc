@@ -5,7 +5,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "placement/commands/fleet_node.h"
-#include "placement/ground/check.h"
 #include "placement/values/instance.h"
 #include "placement/values/migration_status.h"
 
@@ -25,11 +24,8 @@ int64_t DiskOf(const FlavorAmounts& flavor) {
 
 // The node that owns the provider; none if the provider belongs to no node.
 std::optional<ProviderId> NodeOf(const State& state, ProviderId provider) {
-  const std::optional<ProviderPlace> place = state.FindProvider(provider);
-  BERTH_CHECK(place.has_value());  // something of it is allocated
-  const int position = OwningNode(state, *place->tree, place->position);
-  if (position < 0) return std::nullopt;
-  return place->tree->config(position).id;
+  const NodeRecordPtr node = FindOwner(state, provider);
+  return node == nullptr ? std::nullopt : std::make_optional(node->id);
 }
 
 // The provider of the node that has an inventory of the class, the closest one to the root; none if

@@ -18,11 +18,8 @@ absl::btree_set<ProviderId> RetiredOwners(const State& state,
                                           const std::vector<ProviderId>& providers) {
   absl::btree_set<ProviderId> retired;
   for (const ProviderId id : providers) {
-    const std::optional<ProviderPlace> place = state.FindProvider(id);
-    const int root = place ? OwningNode(state, *place->tree, place->position) : -1;
-    if (root < 0) continue;
-    const ProviderId node = place->tree->config(root).id;
-    if (FindNode(state, node)->retired) retired.insert(node);
+    const NodeRecordPtr node = FindOwner(state, id);
+    if (node != nullptr && node->retired) retired.insert(node->id);
   }
   return retired;
 }
@@ -134,6 +131,12 @@ int OwningNode(const State& state, const Tree& tree, int position) {
     position = tree.shape->parent_of[position];
   }
   return position;
+}
+
+NodeRecordPtr FindOwner(const State& state, ProviderId provider) {
+  const std::optional<ProviderPlace> place = state.FindProvider(provider);
+  const int node = place ? OwningNode(state, *place->tree, place->position) : -1;
+  return node < 0 ? nullptr : FindNode(state, place->tree->config(node).id);
 }
 
 }  // namespace berth::placement

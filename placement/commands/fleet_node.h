@@ -53,6 +53,9 @@ void EndRetiredNodes(const State& state, const std::vector<ProviderId>& released
 // The position of the node that owns the provider at `position`, i.e. of the closest node at or
 // above the provider; -1 if there is none.
 int OwningNode(const State& state, const Tree& tree, int position);
+// The record of the node that owns the provider; null if the provider does not exist, or belongs to
+// no node.
+NodeRecordPtr FindOwner(const State& state, ProviderId provider);
 
 }  // namespace berth::placement
 

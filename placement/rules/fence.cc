@@ -24,9 +24,8 @@ bool HoldsOn(const State& state, InstanceId instance, const std::string& host) {
   const ConsumerPtr consumer = state.FindConsumer(ConsumerId{instance.uuid});
   if (consumer == nullptr) return false;
   const auto is_on_host = [&](const Allocation& allocation) {
-    const std::optional<ProviderPlace> place = state.FindProvider(allocation.provider);
-    const int node = place ? OwningNode(state, *place->tree, place->position) : -1;
-    return node >= 0 && FindNode(state, place->tree->config(node).id)->host == host;
+    const NodeRecordPtr node = FindOwner(state, allocation.provider);
+    return node != nullptr && node->host == host;
   };
   return std::any_of(consumer->allocations.begin(), consumer->allocations.end(), is_on_host);
 }

@@ -67,12 +67,11 @@ absl::StatusOr<Outcome> ReportPlan::Decide(const RuleContext& context) const {
 
 absl::Status ReportPlan::CheckOwner() const {
   const std::string* owner = node_ ? &node_->host : nullptr;
+  NodeRecordPtr above;
   if (node_ == nullptr && root_) {
     // The node has no record, but its root may be below a node of another host.
-    const int position = OwningNode(state_, *root_->tree, root_->position);
-    if (position >= 0) {
-      owner = &FindNode(state_, root_->tree->config(position).id)->host;
-    }
+    above = FindOwner(state_, report_.node);
+    if (above != nullptr) owner = &above->host;
   }
   if (owner == nullptr || *owner == report_.host) return absl::OkStatus();
   const ServicePtr other = FindService(state_, *owner, kTrackerBinary);
