@@ -193,8 +193,11 @@ void ReportSession::HandleReport() {
 void ReportSession::SettleReport(ProviderId node, const Decision& decision) {
   const pb::Report& report = incoming_.report();
   const placement::StatePtr state = sessions_->ledger()->Newest();
-  const absl::Status ending = EndingOf(decision.status, report.kind());
+  const absl::Status ending = EndingOf(decision.status);
   if (!ending.ok()) return End(ending);
+  const bool has_gap = HasReason(decision.status, "REPORT_GAP");
+  // After a Reject the tracker would use the number of the snapshot again, which was used before.
+  if (has_gap && report.kind() == pb::REPORT_KIND_SNAPSHOT) return End(decision.status);
   pb::SessionResponse response;
   SetRevision(decision.status.ok() ? decision.revision : state->position().revision,
               response.mutable_revision());
@@ -202,7 +205,7 @@ void ReportSession::SettleReport(ProviderId node, const Decision& decision) {
     FillAck(*state, report, decision, response.mutable_ack());
     if (report.kind() == pb::REPORT_KIND_SNAPSHOT) sessions_->SnapshotTaken(node);
     sessions_->Own(shared_from_this(), node);  // the node may come from another host
-  } else if (HasReason(decision.status, "REPORT_GAP")) {
+  } else if (has_gap) {
     response.mutable_snapshot_order()->set_node_uuid(report.node_uuid());
   } else {
     FillReject(*state, node, report, decision.status, response.mutable_reject());
@@ -220,18 +223,16 @@ void ReportSession::SettleReport(ProviderId node, const Decision& decision) {
   ReadNext();
 }
 
-// Returns the status with which the stream must end after the command of a report of `kind` has
-// ended with `status`. OK: the stream does not end, and an Ack, a Reject or a SnapshotOrder answers
-// the report.
-absl::Status ReportSession::EndingOf(const absl::Status& status, pb::ReportKind kind) const {
+// Returns the status with which the stream must end after a command of the tracker has ended with
+// `status`. OK: the stream does not end, and a message answers the command.
+absl::Status ReportSession::EndingOf(const absl::Status& status) const {
   // After a Reject the tracker uses the number of the report again. That would be wrong if the
-  // outcome is unknown, or if the number of a snapshot was used before. In these cases the stream
-  // ends, and the Welcome of the next stream tells the tracker which number is free.
+  // outcome is unknown. So the stream ends, and the Welcome of the next stream tells the tracker
+  // which number is free.
   if (absl::IsDeadlineExceeded(status) && !placement::RefusalOf(status)) {
     return placement::Refuse(absl::StatusCode::kDeadlineExceeded, "OUTCOME_UNKNOWN",
                              "it is not known whether the report was applied: send hello again");
   }
-  if (HasReason(status, "REPORT_GAP") && kind == pb::REPORT_KIND_SNAPSHOT) return status;
   if (!HasReason(status, "SERVICE_NOT_REGISTERED")) return absl::OkStatus();
   const placement::StatePtr state = sessions_->ledger()->Newest();
   if (state->services().Find(key_) == nullptr) return status;

@@ -97,7 +97,7 @@ class ReportSession final : public TrackerStream,
   void RetireNodes(const placement::State& state, const HelloFacts& hello);
   void HandleReport();
   void SettleReport(placement::ProviderId node, const placement::Decision& decision);
-  absl::Status EndingOf(const absl::Status& status, pb::ReportKind kind) const;
+  absl::Status EndingOf(const absl::Status& status) const;
   void HandleRecordWrite();
   void SettleRecordWrite(WaitingAnswer answer, const absl::Status& status);
   void SendRecordAnswers() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
