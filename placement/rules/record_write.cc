@@ -187,8 +187,8 @@ absl::StatusOr<RecordsBefore> FindRecords(const State& state, const WriteRecords
 // Writes what a tracker has claimed, or withdraws an earlier write. Refuses, in this order: a
 // malformed tracker; SERVICE_NOT_REGISTERED; TRACKER_FENCED (T-386); POLICY_DENIED for the node,
 // unless an earlier write is withdrawn; INSTANCE_NOT_FOUND; MIGRATION_NOT_FOUND; INVALID_FIELD for
-// a migration of another instance; RECORD_CONFLICT if a record has another generation; a malformed
-// record. If a move ends, the rest is decided as for EndMove. Else refuses with POLICY_DENIED if
+// a migration of another instance; RECORD_CONFLICT if a record has another generation. If a move
+// ends, the rest is decided as for EndMove. Else refuses a malformed record; with POLICY_DENIED if
 // the instance or its migration would go to another node; RECORD_CONFLICT if the instance is
 // elsewhere, then if something of the node would get a second owner.
 absl::StatusOr<Outcome> Decide(const State& state, const WriteRecords& command,
@@ -206,12 +206,12 @@ absl::StatusOr<Outcome> Decide(const State& state, const WriteRecords& command,
   }
   if (command.edit != nullptr) {
     after = command.edit->Apply(*before.instance);
-    InstanceFields(faults, "instance", after);
-    if (migration != nullptr) MigrationFields(faults, *migration);
-    BERTH_RETURN_IF_ERROR(faults.status());
     if (command.migration && command.migration->end) {
       return Decide(state, EndOf(command, std::move(after)), context);
     }
+    InstanceFields(faults, "instance", after);
+    if (migration != nullptr) MigrationFields(faults, *migration);
+    BERTH_RETURN_IF_ERROR(faults.status());
     BERTH_RETURN_IF_ERROR(CheckTarget(command, before, after, migration.get()));
     BERTH_RETURN_IF_ERROR(CheckPlace(command, *before.instance, migration.get()));
     BERTH_RETURN_IF_ERROR(CheckOwners(state, command, *before.instance, after, migration));
