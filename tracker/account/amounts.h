@@ -33,6 +33,8 @@ struct Amounts {
 
 // Returns the disk in whole GiB, rounded towards negative infinity.
 inline int64_t WholeGib(int64_t disk_mib) { return disk_mib >> 10; }
+// Returns the disk in GiB, rounded up, as placement counts disk.
+inline int64_t CeilGib(int64_t disk_mib) { return WholeGib(disk_mib + kMibPerGib - 1); }
 
 }  // namespace berth::tracker
 

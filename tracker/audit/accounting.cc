@@ -11,8 +11,6 @@ namespace {
 constexpr int64_t kBytesPerMib = 1024 * 1024;
 constexpr std::chrono::hours kWarnAgain{1};
 
-int64_t CeilDivide(int64_t amount, int64_t by) { return (amount + by - 1) / by; }
-
 int64_t AmountOf(const KnownAllocation& allocation, const char* name) {
   const auto found = allocation.amounts.find(name);
   return found == allocation.amounts.end() ? 0 : found->second;
@@ -25,8 +23,8 @@ Orphan Describe(const Guest& guest) {
   orphan.state = guest.state;
   orphan.usage.vcpus = guest.vcpus_max > 0 ? guest.vcpus_max : guest.vcpus.value_or(1);
   orphan.usage.memory_mib = guest.memory_max_mib;
-  orphan.usage.disk_mib = CeilDivide(guest.local_disk_bytes, kBytesPerMib);
-  orphan.disk_gib = CeilDivide(orphan.usage.disk_mib, kMibPerGib);
+  orphan.usage.disk_mib = (guest.local_disk_bytes + kBytesPerMib - 1) / kBytesPerMib;
+  orphan.disk_gib = CeilGib(orphan.usage.disk_mib);
   return orphan;
 }
 

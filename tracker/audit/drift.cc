@@ -28,7 +28,7 @@ AmountsByClass ExpectedOf(const Instance& instance) {
   return {{"VCPU", amounts.vcpus - pinned},
           {"PCPU", pinned + reserved},
           {"MEMORY_MB", amounts.memory_mib},
-          {"DISK_GB", (amounts.disk_mib + kMibPerGib - 1) / kMibPerGib}};
+          {"DISK_GB", CeilGib(amounts.disk_mib)}};
 }
 
 std::map<std::string, AmountsByClass> AmountsByConsumer(const Records& records) {

@@ -64,7 +64,7 @@ RootInventory DescribeRootInventory(const Facts& facts, const NodeConfiguration&
        reserve.memory_options,
        ratio("MEMORY_MB", node.ram_allocation_ratio, node.initial_ram_allocation_ratio),
        withheld.memory_mib},
-      {"DISK_GB", disk, (reserve.amounts.disk_mib + 1023) / 1024, reserve.disk_options,
+      {"DISK_GB", disk, CeilGib(reserve.amounts.disk_mib), reserve.disk_options,
        ratio("DISK_GB", node.disk_allocation_ratio, node.initial_disk_allocation_ratio),
        withheld.disk_gib},
   };
