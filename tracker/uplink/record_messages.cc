@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "tracker/ground/check.h"
+#include "tracker/uplink/facts_messages.h"
 
 namespace berth::tracker {
 namespace {
@@ -234,10 +235,6 @@ absl::Time ReadTime(const google::protobuf::Timestamp& time) {
   return absl::FromUnixNanos(TimeUtil::TimestampToNanoseconds(time));
 }
 
-google::protobuf::Timestamp TimestampOf(absl::Time time) {
-  return TimeUtil::NanosecondsToTimestamp(absl::ToUnixNanos(time));
-}
-
 v1::MoveEnd WireEnd(const std::string& status) {
   if (status == "confirmed") return v1::MOVE_END_CONFIRMED;
   if (status == "reverted") return v1::MOVE_END_REVERTED;
@@ -377,8 +374,8 @@ v1::Migration WireMigration(const Migration& migration) {
   wire.set_destination_node_uuid(migration.destination.node_uuid);
   wire.set_old_flavor_id(migration.old_flavor_id);
   wire.set_new_flavor_id(migration.new_flavor_id);
-  *wire.mutable_created_at() = TimestampOf(migration.created_at);
-  if (migration.updated_at) *wire.mutable_updated_at() = TimestampOf(*migration.updated_at);
+  *wire.mutable_created_at() = WireTime(migration.created_at);
+  if (migration.updated_at) *wire.mutable_updated_at() = WireTime(*migration.updated_at);
   return wire;
 }
 
