@@ -67,7 +67,7 @@ absl::StatusOr<T> DeadlinePool::Call(absl::string_view name,
   auto answer = std::make_shared<absl::StatusOr<T>>(absl::UnknownError("no answer"));
   BERTH_RETURN_IF_ERROR(Run(
       name, [answer, work = std::move(work)] { *answer = work(); }, timeout));
-  return *std::move(answer);
+  return std::move(*answer);
 }
 
 }  // namespace berth::tracker
