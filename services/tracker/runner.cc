@@ -137,22 +137,22 @@ void NodeRunner::Log(const PassOutcome& outcome, const std::vector<PassCause>& c
     services::Log(
         LogLevel::kInfo, "the node is audited",
         {{"node", name}, {"result", std::string(tracker::PassResultName(outcome.result))}});
-    const tracker::Facts& facts = outcome.audit->report.facts;
+    const tracker::Facts& facts = *outcome.audit->report.facts;
     const std::string advice =
         facts.hypervisor_type == "QEMU"
             ? tracker::VersionAdvice(facts.library_version, facts.hypervisor_version)
             : "";
     if (!advice.empty()) services::Log(LogLevel::kWarning, advice, {{"node", name}});
   }
-  services::Log(LogLevel::kDebug, outcome.audit->hypervisor_view, {{"node", name}});
-  const std::vector<std::string>& view = outcome.audit->final_view;
+  services::Log(LogLevel::kDebug, outcome.texts.hypervisor_view, {{"node", name}});
+  const std::vector<std::string>& view = outcome.texts.final_view;
   for (size_t i = 0; i + 1 < view.size(); ++i) {
     services::Log(LogLevel::kInfo, view[i], {{"node", name}});
   }
   services::Log(LogLevel::kInfo, view.back(),
                 {{"node", name},
-                 {"parts", outcome.audit->accounting_parts},
-                 {"ratios", outcome.audit->ratios},
+                 {"parts", outcome.texts.accounting_parts},
+                 {"ratios", outcome.texts.ratios},
                  {"cause", CauseNames(causes)}});
   LogWarnings(name, outcome.audit->warnings);
   LogWarnings(name, outcome.repairs);

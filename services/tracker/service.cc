@@ -207,8 +207,9 @@ class TrackerService final : public pb::TrackerService::CallbackService {
     if (view.audit != nullptr) {
       tracker::Report report = view.audit->report;
       report.accounting = *node.accounting();
-      *response->mutable_facts() = tracker::WireFacts(report.facts);
-      *response->mutable_observation() = tracker::WireObservation(report.facts, view.last.ended_at);
+      *response->mutable_facts() = tracker::WireFacts(*report.facts);
+      *response->mutable_observation() =
+          tracker::WireObservation(*report.facts, view.last.ended_at);
       *response->mutable_account() = tracker::WireAccount(report);
       for (const tracker::Orphan& orphan : report.orphans) {
         *response->add_orphans() = tracker::WireOrphan(orphan);

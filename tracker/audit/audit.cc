@@ -11,7 +11,6 @@
 #include "tracker/audit/inventory.h"
 #include "tracker/audit/reserve.h"
 #include "tracker/audit/traits.h"
-#include "tracker/audit/views.h"
 #include "tracker/ground/status_macros.h"
 
 namespace berth::tracker {
@@ -24,6 +23,11 @@ const Inventories& PlacedInventories(const Records* records, const std::string& 
     if (provider.uuid == uuid) return provider.inventories;
   }
   return *none;
+}
+
+const Audit& Before(const AuditInput& input) {
+  static const Audit* const none = new Audit();
+  return input.before != nullptr ? *input.before : *none;
 }
 
 OrphanJudgement JudgeWith(const AuditInput& input, const std::vector<Guest>& guests,
@@ -45,7 +49,7 @@ struct Description {
 
 Description Describe(const AuditInput& input, const std::vector<Orphan>& orphans) {
   static const AddedTraits* const none = new AddedTraits();
-  RootInventory root = DescribeRootInventory(input.facts, input.configuration,
+  RootInventory root = DescribeRootInventory(*input.facts, input.configuration,
                                              PlacedInventories(input.records, input.node_uuid),
                                              SumWithheld(orphans));
   const std::optional<bool> disabled =
@@ -55,8 +59,8 @@ Description Describe(const AuditInput& input, const std::vector<Orphan>& orphans
   description.clamped = std::move(root.problems);
   description.providers.push_back({input.node_uuid, input.node_name, "",
                                    std::move(root.inventories),
-                                   DescribeRootTraits(input.facts, input.configuration, disabled)});
-  ChildProviders children = DescribeChildren(input.facts, input.configuration, input.node_uuid,
+                                   DescribeRootTraits(*input.facts, input.configuration, disabled)});
+  ChildProviders children = DescribeChildren(*input.facts, input.configuration, input.node_uuid,
                                              input.node_name, input.records);
   for (WantedProvider& child : children.providers) {
     description.providers.push_back(std::move(child));
@@ -75,7 +79,7 @@ void AdoptWithheld(const AuditInput& input, OrphanJudgement* judgement) {
   if (judgement->orphans.empty()) return;
   OrphanMemory assumed = judgement->memory;
   for (auto& [uuid, seen] : assumed.guests) seen.confirmed = true;
-  OrphanJudgement adopted = JudgeWith(input, input.facts.guests, assumed);
+  OrphanJudgement adopted = JudgeWith(input, input.facts->guests, assumed);
   if (Describe(input, adopted.orphans).providers[0].inventories ==
       PlacedInventories(input.records, input.node_uuid)) {
     *judgement = std::move(adopted);
@@ -85,17 +89,18 @@ void AdoptWithheld(const AuditInput& input, OrphanJudgement* judgement) {
 // Finds the orphans. If there are no records yet, only the orphans of the last pass can be orphans
 // now.
 OrphanJudgement Judge(const AuditInput& input) {
+  const OrphanMemory& memory = Before(input).memory;
   if (input.records == nullptr) {
     std::vector<Guest> known;
-    for (const Guest& guest : input.facts.guests) {
-      if (input.memory.guests.count(guest.uuid) != 0) known.push_back(guest);
+    for (const Guest& guest : input.facts->guests) {
+      if (memory.guests.count(guest.uuid) != 0) known.push_back(guest);
     }
-    OrphanJudgement judgement = JudgeWith(input, known, input.memory);
-    judgement.memory.judged = input.memory.judged;
+    OrphanJudgement judgement = JudgeWith(input, known, memory);
+    judgement.memory.judged = memory.judged;
     return judgement;
   }
-  OrphanJudgement judgement = JudgeWith(input, input.facts.guests, input.memory);
-  if (!input.memory.judged) AdoptWithheld(input, &judgement);
+  OrphanJudgement judgement = JudgeWith(input, input.facts->guests, memory);
+  if (!memory.judged) AdoptWithheld(input, &judgement);
   judgement.memory.judged = true;
   return judgement;
 }
@@ -109,7 +114,7 @@ std::string OrphanText(const Orphan& orphan) {
 // Adds a finding. If the last audit did not have it, also adds the warning (T-61).
 void Add(const AuditInput& input, Finding finding, const std::string& warning, Audit* audit) {
   finding.first_seen_at = input.wall_now;
-  if (input.findings_before.count({finding.kind, finding.subject, finding.text}) == 0) {
+  if (!Before(input).finding_memory.contains({finding.kind, finding.subject, finding.text})) {
     audit->warnings.push_back(warning);
   }
   audit->findings.push_back(std::move(finding));
@@ -131,7 +136,7 @@ void AddFaults(const AuditInput& input, Audit* audit) {
 void AddStrayDevices(const AuditInput& input, Audit* audit) {
   for (const std::string& address : input.account->stray_devices()) {
     Finding finding{Finding::Kind::kDevice, address, "", {}};
-    for (const Guest& guest : input.facts.guests) {
+    for (const Guest& guest : input.facts->guests) {
       const bool has = absl::c_linear_search(guest.devices, address);
       if (has) {
         finding.text =
@@ -148,11 +153,9 @@ void AddDrifts(const AuditInput& input, Audit* audit) {
   audit->drifts = FindDrifts(*input.account, *input.records, input.configuration);
   for (const Drift& drift : audit->drifts) {
     MonotonicTime since = input.now;
-    if (input.drifts_before != nullptr) {
-      const auto known = input.drifts_before->find(drift.resource_class);
-      const bool same = known != input.drifts_before->end() && known->second.first == drift;
-      if (same) since = known->second.second;
-    }
+    const DriftMemory& memory = Before(input).drift_memory;
+    const auto known = memory.find(drift.resource_class);
+    if (known != memory.end() && known->second.first == drift) since = known->second.second;
     audit->drift_memory[drift.resource_class] = {drift, since};
     if (input.now - since < input.orphan_confirmation) continue;
     const std::string text = DriftText(drift);
@@ -167,10 +170,9 @@ void AddDrifts(const AuditInput& input, Audit* audit) {
 // What was left behind is a finding once it has been so for `orphan_confirmation`: a scheduler
 // deletes an instance and releases its allocations in two steps.
 void AddLeftBehind(const AuditInput& input, Audit* audit) {
-  static const LeftBehindMemory* const none = new LeftBehindMemory();
-  const LeftBehindMemory& before = input.left_before != nullptr ? *input.left_before : *none;
+  const LeftBehindMemory& before = Before(input).left_memory;
   for (const LeftBehind& left :
-       FindLeftBehind(*input.account, *input.records, input.facts.guests)) {
+       FindLeftBehind(*input.account, *input.records, input.facts->guests)) {
     const auto known = before.find({left.uuid, left.text});
     const MonotonicTime since = known == before.end() ? input.now : known->second;
     audit->left_memory[{left.uuid, left.text}] = since;
@@ -192,13 +194,13 @@ void AddFindings(const AuditInput& input, const Description& description, Audit*
     audit->findings.push_back({Finding::Kind::kClamped, "", problem, input.wall_now});
     audit->warnings.push_back(problem);
   }
-  AddSettings(input, ReserveOf(input.facts, input.configuration).warnings, audit);
+  AddSettings(input, ReserveOf(*input.facts, input.configuration).warnings, audit);
   const std::string alarm =
-      DiskAlarm(input.facts, input.configuration, audit->report.accounting.used_disk_gib());
+      DiskAlarm(*input.facts, input.configuration, audit->report.accounting.used_disk_gib());
   if (!alarm.empty()) AddSettings(input, {alarm}, audit);
   AddSettings(input, description.unfit, audit);
   AddSettings(input, description.additions.problems, audit);
-  for (const std::string& warning : input.facts.warnings) {
+  for (const std::string& warning : input.facts->warnings) {
     audit->findings.push_back({Finding::Kind::kSkipped, "", warning, input.wall_now});
   }
   if (input.account != nullptr) AddFaults(input, audit);
@@ -231,7 +233,7 @@ void RememberFindings(const FindingMemory& before, Audit* audit) {
 }  // namespace
 
 absl::StatusOr<Audit> RunAudit(const AuditInput& input) {
-  BERTH_RETURN_IF_ERROR(VerifyFacts(input.facts));
+  BERTH_RETURN_IF_ERROR(VerifyFacts(*input.facts));
   Audit audit;
   OrphanJudgement judgement = Judge(input);
   Description description = Describe(input, judgement.orphans);
@@ -240,18 +242,17 @@ absl::StatusOr<Audit> RunAudit(const AuditInput& input) {
   report.node_uuid = input.node_uuid;
   report.node_name = input.node_name;
   report.facts = input.facts;
-  report.facts.uuid = input.node_uuid;
+  const Report& last = Before(input).report;
+  report.facts_digest =
+      last.facts == input.facts ? last.facts_digest : FactsDigest(*input.facts);
   report.accounting =
-      Account(input.facts, input.configuration, input.records, judgement.orphans, input.account);
+      Account(*input.facts, input.configuration, input.records, judgement.orphans, input.account);
   report.providers = std::move(description.providers);
   report.orphans = std::move(judgement.orphans);
 
   audit.memory = std::move(judgement.memory);
   audit.confirm_at = judgement.confirm_at;
-  audit.hypervisor_view = HypervisorView(input.node_name, input.facts);
-  audit.final_view = FinalView(input.node_name, report.accounting, report.facts);
-  audit.accounting_parts = AccountingJson(report.accounting, report.orphans);
-  audit.ratios = RatiosJson(description.ratios);
+  audit.ratios = std::move(description.ratios);
   for (const std::string& uuid : judgement.to_warn) {
     const auto orphan = std::find_if(report.orphans.begin(), report.orphans.end(),
                                      [&](const Orphan& one) { return one.uuid == uuid; });
@@ -260,7 +261,8 @@ absl::StatusOr<Audit> RunAudit(const AuditInput& input) {
   }
   audit.absent_providers = description.additions.absent;
   AddFindings(input, description, &audit);
-  RememberFindings(input.findings_before, &audit);
+  RememberFindings(Before(input).finding_memory, &audit);
+  audit.digest = DigestOf(report);
   return audit;
 }
 

@@ -7,6 +7,7 @@
 
 #include <chrono>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <tuple>
@@ -49,26 +50,9 @@ struct Finding {
 // that disappears and comes back counts as new. After a restart every finding counts as new.
 using FindingMemory = std::map<std::tuple<Finding::Kind, std::string, std::string>, absl::Time>;
 
-struct AuditInput {
-  const Facts& facts;
-  const Records* records;  // null: placement has sent none yet
-  const NodeConfiguration& configuration;
-  std::string node_uuid;
-  std::string node_name;
-  const OrphanMemory& memory;
-  const FindingMemory& findings_before;
-  MonotonicTime now;
-  absl::Time wall_now;
-  std::chrono::nanoseconds orphan_confirmation;
-  // Traits that files had added earlier. Null: none.
-  const AddedTraits* added_traits = nullptr;
-  const NodeAccount* account = nullptr;           // null: there are no records and claims
-  const DriftMemory* drifts_before = nullptr;     // of the last audit; null: there was none
-  const LeftBehindMemory* left_before = nullptr;  // likewise
-};
-
 struct Audit {
   Report report;
+  ReportDigest digest;  // of the report
   std::vector<Finding> findings;
   OrphanMemory memory;
   FindingMemory finding_memory;
@@ -78,20 +62,31 @@ struct Audit {
   DriftMemory drift_memory;
   LeftBehindMemory left_memory;
   std::optional<MonotonicTime> confirm_at;  // when a pass should run to confirm an orphan
-  // Texts for the log, made by the functions of views.h.
-  std::string hypervisor_view;
-  std::vector<std::string> final_view;
-  std::string accounting_parts;
-  std::string ratios;
+  std::map<std::string, RatioChoice> ratios;  // of the root, by resource class
   std::vector<std::string> warnings;  // for the log; a warning about an orphan comes once an hour
   // The entries of provider configuration files whose provider this node does not have.
   std::vector<std::string> absent_providers;
 };
 
+struct AuditInput {
+  std::shared_ptr<const Facts> facts = nullptr;
+  const Records* records = nullptr;  // null: placement has sent none yet
+  const NodeConfiguration& configuration;
+  std::string node_uuid = {};
+  std::string node_name = {};
+  const Audit* before = nullptr;  // the last audit of the node; null: there was none
+  MonotonicTime now = {};
+  absl::Time wall_now = {};
+  std::chrono::nanoseconds orphan_confirmation = {};
+  // Traits that files had added earlier. Null: none.
+  const AddedTraits* added_traits = nullptr;
+  const NodeAccount* account = nullptr;  // null: there are no records and claims
+};
+
 // Compares the facts of `input` with its records. Fails as VerifyFacts does.
 //
 // Without records the audit finds no new orphans, because it cannot know which guests have
-// consumers. The orphans in `memory` stay orphans until records come.
+// consumers. The orphans of the audit before stay orphans until records come.
 absl::StatusOr<Audit> RunAudit(const AuditInput& input);
 
 }  // namespace berth::tracker

@@ -12,6 +12,7 @@
 #include "absl/status/status.h"
 #include "absl/time/time.h"
 #include "tracker/audit/audit.h"
+#include "tracker/audit/views.h"
 
 namespace berth::tracker {
 
@@ -30,6 +31,7 @@ struct PassOutcome {
   bool changed = false;                // the report differs from the last good one
   std::shared_ptr<const Audit> audit;  // for kComplete and kDegraded; else null
   std::vector<std::string> repairs;    // for the log: records that placement shall correct
+  PassTexts texts;                     // of `audit`; only in the outcome that the pass returns
 };
 
 const char* PassResultName(PassOutcome::Result result);

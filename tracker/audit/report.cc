@@ -7,7 +7,6 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "tracker/audit/audit_keys.h"
-#include "tracker/audit/views.h"
 #include "tracker/ground/stable_hash.h"
 
 namespace berth::tracker {
@@ -36,19 +35,57 @@ void AddProvider(const WantedProvider& provider, StableHash* hash) {
   }
 }
 
+void AddAmounts(const Amounts& amounts, StableHash* hash) {
+  hash->Add(absl::StrCat(amounts.vcpus, " ", amounts.memory_mib, " ", amounts.disk_mib));
+}
+
+void AddAccounting(const Accounting& accounting, StableHash* hash) {
+  for (const Amounts* amounts :
+       {&accounting.total, &accounting.reserve, &accounting.allocated, &accounting.orphans}) {
+    AddAmounts(*amounts, hash);
+  }
+  const PromisedUsage& promised = accounting.promised;
+  for (const Usage* usage : {&promised.instances, &promised.migrations, &promised.claims}) {
+    AddAmounts(usage->amounts, hash);
+    hash->Add(absl::StrCat(usage->pcpus));
+  }
+  hash->Add(absl::StrCat(accounting.pcpus, " ", accounting.pcpus_allocated));
+  for (const auto& [name, count] : accounting.counters) hash->Add(absl::StrCat(name, " ", count));
+}
+
+std::string TextOf(const StableHash& hash) {
+  return absl::StrFormat("%016x%016x", hash.high(), hash.low());
+}
+
 }  // namespace
 
-std::string Digest(const Report& report) {
+std::string FactsDigest(const Facts& facts) {
+  StableHash hash;
+  hash.Add(FactsJson(SteadyFacts(facts)));
+  hash.Add(absl::StrCat(facts.library_version, facts.degraded ? " degraded" : ""));
+  hash.Add(facts.host_address);
+  hash.Add(facts.storage_id);
+  return TextOf(hash);
+}
+
+ReportDigest DigestOf(const Report& report) {
   StableHash hash;
   hash.Add(report.node_uuid);
   hash.Add(report.node_name);
   for (const WantedProvider& provider : report.providers) AddProvider(provider, &hash);
-  hash.Add(FactsJson(SteadyFacts(report.facts)));
-  hash.Add(absl::StrCat(report.facts.host_address, report.facts.degraded ? " degraded" : ""));
-  hash.Add(report.facts.storage_id);
-  hash.Add(AccountingJson(report.accounting, report.orphans));
+  hash.Add(report.facts_digest);
+  for (const Orphan& orphan : report.orphans) {
+    hash.Add(orphan.uuid);
+    hash.Add(orphan.name);
+    hash.Add(orphan.withheld ? "withheld" : "");
+    AddAmounts(orphan.usage, &hash);
+  }
   for (const std::string& text : report.findings) hash.Add(text);
-  return absl::StrFormat("%016x%016x", hash.high(), hash.low());
+  ReportDigest digest;
+  digest.but_accounting = TextOf(hash);
+  AddAccounting(report.accounting, &hash);
+  digest.whole = TextOf(hash);
+  return digest;
 }
 
 bool Differs(const std::vector<WantedProvider>& wanted, const std::vector<KnownProvider>& tree) {

@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -32,16 +33,26 @@ struct Report {
   std::string node_uuid;
   std::string node_name;
   std::vector<WantedProvider> providers;  // root first
-  Facts facts;
+  std::shared_ptr<const Facts> facts;     // all audits of one observation share them
+  std::string facts_digest;               // see FactsDigest
   Accounting accounting;
   std::vector<Orphan> orphans;
   std::vector<std::string> findings;  // the texts of those findings that change the digest
 };
 
-// Returns a text that is equal for two reports if they tell placement the same, and different
-// otherwise. Values that change all the time on an unchanged host do not change the text: the
+// Texts that are equal for two reports if the reports tell placement the same, and different
+// otherwise. Values that change all the time on an unchanged host do not change the texts: the
 // uptime, the observed memory and disk in use, and a guest's balloon (T-54, T-94).
-std::string Digest(const Report& report);
+struct ReportDigest {
+  std::string whole;
+  std::string but_accounting;  // does not compare the accounting
+};
+
+ReportDigest DigestOf(const Report& report);
+
+// Returns the digest of what a report tells of `facts`. With many devices it costs more than the
+// rest of an audit, so it is computed once for each observation.
+std::string FactsDigest(const Facts& facts);
 
 // Whether `tree`, the providers that placement has, differs from `wanted`. It differs if a wanted
 // provider is missing, has another name, parent or inventory, or has not the traits that its

@@ -102,4 +102,11 @@ std::string RatiosJson(const std::map<std::string, RatioChoice>& ratios) {
   return all.dump();
 }
 
+PassTexts TextsOf(const Audit& audit) {
+  const Report& report = audit.report;
+  return {HypervisorView(report.node_name, *report.facts),
+          FinalView(report.node_name, report.accounting, *report.facts),
+          AccountingJson(report.accounting, report.orphans), RatiosJson(audit.ratios)};
+}
+
 }  // namespace berth::tracker

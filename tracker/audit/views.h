@@ -11,6 +11,7 @@
 
 #include "absl/strings/string_view.h"
 #include "tracker/audit/accounting.h"
+#include "tracker/audit/audit.h"
 #include "tracker/audit/inventory.h"
 #include "tracker/facts/facts.h"
 
@@ -30,6 +31,17 @@ std::string AccountingJson(const Accounting& accounting, const std::vector<Orpha
 // Returns one JSON object that says for each class which allocation ratio it has, and whether the
 // ratio is a setting, the one in placement, the initial one, or fixed (T-354).
 std::string RatiosJson(const std::map<std::string, RatioChoice>& ratios);
+
+// The texts that the log gets after a good pass. They have a line for each orphan and each device,
+// so they are made by the pass alone, and not by the audits of pushes.
+struct PassTexts {
+  std::string hypervisor_view;
+  std::vector<std::string> final_view;
+  std::string accounting_parts;
+  std::string ratios;
+};
+
+PassTexts TextsOf(const Audit& audit);
 
 }  // namespace berth::tracker
 

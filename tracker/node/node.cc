@@ -14,13 +14,6 @@
 namespace berth::tracker {
 namespace {
 
-// Whether the reports of two audits are equal apart from their accounting.
-bool SameButAccounting(const Audit& a, const Audit& b) {
-  Report left = a.report;
-  left.accounting = b.report.accounting;
-  return Digest(left) == Digest(b.report);
-}
-
 // An audit that is older than this number of intervals is reported as overdue.
 constexpr int kIntervalsToOverdue = 3;
 
@@ -69,6 +62,7 @@ absl::StatusOr<Facts> Node::Observe(const NodeConfiguration& configuration, absl
   observer_.Configure(configuration);
   BERTH_RETURN_IF_ERROR(FindIdentity());
   BERTH_ASSIGN_OR_RETURN(Facts facts, observer_.Observe(now));
+  facts.uuid = identity()->uuid;
   std::vector<WantedProvider> providers;
   if (!configuration.provider_entries.empty()) {
     FairLock lock(&mutex_);
@@ -92,34 +86,41 @@ PassOutcome Node::Pass(MonotonicTime now) {
     configuration = wanted_configuration_;
     if (!audited_at_) audited_at_ = now;
   }
-  absl::StatusOr<Facts> facts = Observe(*configuration, outcome.started_at);
+  TakeFacts(Observe(*configuration, outcome.started_at), std::move(configuration), now, &outcome);
+  if (outcome.audit != nullptr) outcome.texts = TextsOf(*outcome.audit);
+  return outcome;
+}
+
+void Node::TakeFacts(absl::StatusOr<Facts> observed,
+                     std::shared_ptr<const NodeConfiguration> configuration, MonotonicTime now,
+                     PassOutcome* outcome) {
   FairLock lock(&mutex_);
-  absl::Status error = facts.status();
-  if (facts.ok()) {
+  absl::Status error = observed.status();
+  if (observed.ok()) {
     const std::shared_ptr<const Audit> before = audit_;
-    std::optional<Facts> kept = std::exchange(facts_, *std::move(facts));
+    std::shared_ptr<const Facts> facts = std::make_shared<const Facts>(*std::move(observed));
+    std::swap(facts_, facts);
     std::swap(configuration_, configuration);
     absl::StatusOr<std::shared_ptr<const Audit>> audit = AuditLocked(now, Cause::kPass);
     error = audit.status();
     if (audit.ok()) {
-      outcome.audit = *audit;
-      outcome.repairs = RepairLocked();
+      outcome->audit = *audit;
+      outcome->repairs = RepairLocked();
       audited_at_ = now;
-      outcome.changed = before == nullptr || Digest(before->report) != Digest((*audit)->report);
+      outcome->changed = before == nullptr || before->digest.whole != (*audit)->digest.whole;
       const bool degraded = facts_->degraded || !account_->faults().empty();
-      outcome.result = degraded ? PassOutcome::Result::kDegraded : PassOutcome::Result::kComplete;
+      outcome->result = degraded ? PassOutcome::Result::kDegraded : PassOutcome::Result::kComplete;
     } else {
-      facts_ = std::move(kept);  // the last good facts stay (T-68)
+      std::swap(facts_, facts);  // the last good facts stay (T-68)
       std::swap(configuration_, configuration);
     }
   }
   if (!error.ok()) {
-    outcome.result = ResultOf(error);
-    outcome.error = error;
+    outcome->result = ResultOf(error);
+    outcome->error = error;
   }
-  outcome.ended_at = absl::Now();
-  last_ = outcome;
-  return outcome;
+  outcome->ended_at = absl::Now();
+  last_ = *outcome;
 }
 
 absl::StatusOr<std::shared_ptr<const Audit>> Node::AuditLocked(MonotonicTime now, Cause cause) {
@@ -133,23 +134,27 @@ absl::StatusOr<std::shared_ptr<const Audit>> Node::AuditLocked(MonotonicTime now
   }
   const AddedTraits added_traits = added_traits_.traits();
   BERTH_ASSIGN_OR_RETURN(
-      Audit audit, RunAudit({*facts_, records_ ? &*records_ : nullptr, *configuration_,
-                             identity_->uuid, name_, memory_, findings_, now, absl::Now(),
-                             absl::ToChronoNanoseconds(options_.orphan_confirmation), &added_traits,
-                             &*account_, &drifts_, &left_}));
+      Audit audit,
+      RunAudit({.facts = facts_,
+                .records = records_ ? &*records_ : nullptr,
+                .configuration = *configuration_,
+                .node_uuid = identity_->uuid,
+                .node_name = name_,
+                .before = audit_.get(),
+                .now = now,
+                .wall_now = absl::Now(),
+                .orphan_confirmation = absl::ToChronoNanoseconds(options_.orphan_confirmation),
+                .added_traits = &added_traits,
+                .account = &*account_}));
   account_->SetOrphans(audit.report.accounting.orphans);
   const std::shared_ptr<const Audit> before = audit_;
   const bool drifted = DriftedLocked(audit);
-  memory_ = audit.memory;
-  findings_ = audit.finding_memory;
-  drifts_ = audit.drift_memory;
-  left_ = audit.left_memory;
   audit_ = std::make_shared<const Audit>(std::move(audit));
   // A claim changes only the node's accounting. Placement made the claim itself, so the report of
   // the new accounting can wait: a report for each claim would double the number of placement's
   // writes.
-  const bool can_wait =
-      cause == Cause::kPush && before != nullptr && !drifted && SameButAccounting(*before, *audit_);
+  const bool can_wait = cause == Cause::kPush && before != nullptr && !drifted &&
+                        before->digest.but_accounting == audit_->digest.but_accounting;
   if (!can_wait) outbox_.Offer(audit_, cause == Cause::kPass, drifted);
   NoteSettledLocked(now);
   return audit_;

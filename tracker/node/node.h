@@ -253,6 +253,10 @@ class Node {
   // Finds the identity and observes. Remembers the traits that a report with `configuration` may
   // add, before it is sent; if they cannot be remembered, the facts have a warning.
   absl::StatusOr<Facts> Observe(const NodeConfiguration& configuration, absl::Time now);
+  // Audits what was observed with `configuration`, and ends the pass.
+  void TakeFacts(absl::StatusOr<Facts> observed,
+                 std::shared_ptr<const NodeConfiguration> configuration, MonotonicTime now,
+                 PassOutcome* outcome);
   // Why the facts are audited.
   enum class Cause {
     kPass,     // a pass has new facts
@@ -277,16 +281,12 @@ class Node {
   std::shared_ptr<const NodeConfiguration> wanted_configuration_ ABSL_GUARDED_BY(mutex_);
   // The configuration with which facts_ were observed.
   std::shared_ptr<const NodeConfiguration> configuration_ ABSL_GUARDED_BY(mutex_);
-  std::optional<Facts> facts_ ABSL_GUARDED_BY(mutex_);
+  std::shared_ptr<const Facts> facts_ ABSL_GUARDED_BY(mutex_);  // null: no pass was good yet
   std::optional<Records> records_ ABSL_GUARDED_BY(mutex_);
   std::optional<NodeAccount> account_ ABSL_GUARDED_BY(mutex_);  // once the identity is known
   ClaimSettings claim_settings_ ABSL_GUARDED_BY(mutex_);        // of configuration_
   std::set<std::string> unknown_traits_ ABSL_GUARDED_BY(mutex_);
-  OrphanMemory memory_ ABSL_GUARDED_BY(mutex_);
-  FindingMemory findings_ ABSL_GUARDED_BY(mutex_);
   std::vector<std::string> failed_repairs_ ABSL_GUARDED_BY(mutex_);  // since the last pass
-  DriftMemory drifts_ ABSL_GUARDED_BY(mutex_);
-  LeftBehindMemory left_ ABSL_GUARDED_BY(mutex_);
   std::shared_ptr<const Audit> audit_ ABSL_GUARDED_BY(mutex_);
   PassOutcome last_ ABSL_GUARDED_BY(mutex_);
   // When the last good pass began. If no pass was good yet: when the first pass began.

@@ -3,19 +3,20 @@
 #include <algorithm>
 #include <utility>
 
-#include "tracker/audit/report.h"
 
 namespace berth::tracker {
 
 void Outbox::Offer(std::shared_ptr<const Audit> audit, bool pass, bool repair) {
-  std::string digest = Digest(audit->report);
+  const std::string& digest = audit->digest.whole;
   const bool replaced = newest_ != nullptr && newest_digest_ != acknowledged_digest_ &&
                         (!in_flight_ || in_flight_->digest != newest_digest_);
   if (replaced && digest != newest_digest_) ++reports_coalesced_;
   if (pass) tries_in_a_row_ = 0;
   repair_wanted_ = repair;
+  newest_digest_ = digest;
+  // Reports with equal digests tell the same, so the older one need not be kept.
+  if (digest == acknowledged_digest_) acknowledged_ = audit;
   newest_ = std::move(audit);
-  newest_digest_ = std::move(digest);
 }
 
 bool Outbox::settled() const {

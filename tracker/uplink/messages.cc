@@ -192,8 +192,8 @@ v1::NodeAccount WireAccount(const Report& report) {
   if (promised.migrations != Usage()) *wire.mutable_migrations() = WireUsage(promised.migrations);
   if (promised.claims != Usage()) *wire.mutable_claims() = WireUsage(promised.claims);
   wire.mutable_counters()->insert(accounting.counters.begin(), accounting.counters.end());
-  if (report.facts.disk_available_least_gib) {
-    wire.set_disk_available_least_gib(*report.facts.disk_available_least_gib);
+  if (report.facts->disk_available_least_gib) {
+    wire.set_disk_available_least_gib(*report.facts->disk_available_least_gib);
   }
   return wire;
 }
@@ -259,9 +259,9 @@ v1::Report WireReport(const Outbox::Outgoing& report, const std::optional<Record
   wire.set_sequence(report.sequence);
   wire.set_kind(report.snapshot ? v1::REPORT_KIND_SNAPSHOT : v1::REPORT_KIND_DELTA);
   wire.set_digest(report.digest);
-  *wire.mutable_facts() = WireFacts(told.facts);
+  *wire.mutable_facts() = WireFacts(*told.facts);
   *wire.mutable_account() = WireAccount(told);
-  *wire.mutable_observation() = WireObservation(told.facts, outcome.ended_at);
+  *wire.mutable_observation() = WireObservation(*told.facts, outcome.ended_at);
   for (const Orphan& orphan : told.orphans)
     *wire.mutable_orphans()->add_orphans() = WireOrphan(orphan);
   wire.mutable_orphans();
@@ -269,11 +269,11 @@ v1::Report WireReport(const Outbox::Outgoing& report, const std::optional<Record
   for (v1::Finding& finding : WireFindings(report.audit->findings)) {
     *wire.mutable_findings()->add_findings() = std::move(finding);
   }
-  FitNodeBytes(static_cast<int>(told.facts.pci_devices.size()) - wire.facts().pci_devices_size(),
+  FitNodeBytes(static_cast<int>(told.facts->pci_devices.size()) - wire.facts().pci_devices_size(),
                &wire);
   if (report.base != nullptr) {
     const Report& before = report.base->report;
-    if (SameWireFacts(before.facts, told.facts)) wire.clear_facts();
+    if (SameWireFacts(*before.facts, *told.facts)) wire.clear_facts();
     if (WireAccount(before).SerializeAsString() == wire.account().SerializeAsString()) {
       wire.clear_account();
     }

@@ -23,19 +23,21 @@ struct Node {
   Records records;
   bool known = true;
   NodeConfiguration configuration;
-  OrphanMemory memory;
-  FindingMemory findings;
+  std::optional<Audit> last;
 
   Audit Pass(int second) { return *TryPass(second); }
 
   absl::StatusOr<Audit> TryPass(int second) {
-    absl::StatusOr<Audit> audit = RunAudit(
-        {facts, known ? &records : nullptr, configuration, kNode, "node-1", memory, findings,
-         MonotonicTime(seconds(second)), absl::FromUnixSeconds(second), seconds(5)});
-    if (audit.ok()) {
-      memory = audit->memory;
-      findings = audit->finding_memory;
-    }
+    absl::StatusOr<Audit> audit = RunAudit({.facts = std::make_shared<const Facts>(facts),
+                                            .records = known ? &records : nullptr,
+                                            .configuration = configuration,
+                                            .node_uuid = kNode,
+                                            .node_name = "node-1",
+                                            .before = last ? &*last : nullptr,
+                                            .now = MonotonicTime(seconds(second)),
+                                            .wall_now = absl::FromUnixSeconds(second),
+                                            .orphan_confirmation = seconds(5)});
+    if (audit.ok()) last = *audit;
     return audit;
   }
 };
@@ -130,7 +132,7 @@ TEST(Audit, OfAnUnchangedWorldTellsTheSame) {  // T-393
     node.facts.memory_used_mib = 4096 + pass;
     node.facts.local_disk_used_gib = 12 + pass;
     const Audit again = node.Pass(pass * 10);
-    EXPECT_EQ(Digest(again.report), Digest(first.report));
+    EXPECT_EQ(again.digest.whole, first.digest.whole);
     EXPECT_FALSE(Differs(again.report.providers, node.records.tree));
   }
 }
@@ -152,13 +154,14 @@ TEST(Audit, TellsChanges) {
       {"disabled", [](Node* node) { node->records.service_disabled = true; }},
       {"address", [](Node* node) { node->facts.host_address = "10.0.0.1"; }},
       {"least", [](Node* node) { node->facts.disk_available_least_gib = 1; }},
+      {"library", [](Node* node) { node->facts.library_version = 9000001; }},
       {"cpu", [](Node* node) { node->facts.cpu_features = {{"avx"}}; }},
   };
   for (const Case& test : kCases) {
     Node node;
-    const std::string before = Digest(node.Pass(0).report);
+    const std::string before = node.Pass(0).digest.whole;
     test.change(&node);
-    EXPECT_NE(Digest(node.Pass(1).report), before) << test.what;
+    EXPECT_NE(node.Pass(1).digest.whole, before) << test.what;
   }
 }
 
@@ -223,7 +226,7 @@ TEST(Audit, AddsWhatFilesSay) {  // T-219
   EXPECT_TRUE(root.traits.at("CUSTOM_T"));
   // Another process of the tracker still finds that the orphan of the last report is withheld.
   Node restarted = node;
-  restarted.memory = OrphanMemory();
+  restarted.last.reset();
   restarted.records.tree = Applied(audit.report);
   EXPECT_TRUE(restarted.Pass(6).report.orphans[0].withheld);
 }
@@ -336,12 +339,13 @@ TEST(Views, ShowRatiosWithTheirSources) {  // T-354
   node.configuration.disk_allocation_ratio = 2.0;
   node.facts.pcpus = 4;
   const Audit first = node.Pass(0);
-  EXPECT_EQ(first.ratios,
+  EXPECT_EQ(TextsOf(first).ratios,
             R"({"DISK_GB":{"ratio":2.0,"source":"setting"},)"
             R"("MEMORY_MB":{"ratio":1.0,"source":"initial"},)"
             R"("PCPU":{"ratio":1.0,"source":"fixed"},"VCPU":{"ratio":4.0,"source":"initial"}})");
   node.records.tree = Applied(first.report);
-  EXPECT_THAT(node.Pass(1).ratios, HasSubstr(R"("VCPU":{"ratio":4.0,"source":"placement"})"));
+  EXPECT_THAT(TextsOf(node.Pass(1)).ratios,
+              HasSubstr(R"("VCPU":{"ratio":4.0,"source":"placement"})"));
 }
 
 TEST(Views, LeaveOutCpusWhenThereAreNone) {  // T-101

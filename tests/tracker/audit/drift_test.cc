@@ -5,6 +5,7 @@
 #include "gtest/gtest.h"
 #include "tests/tracker/account/sample_records.h"
 #include "tests/tracker/facts/test_data.h"
+#include "tests/tracker/node/node_fixture.h"
 #include "tracker/audit/audit.h"
 #include "tracker/audit/resources.h"
 
@@ -81,40 +82,35 @@ TEST_F(DriftTest, WhatIsClaimedOrMovedIsLeftOut) {
 TEST_F(DriftTest, ADriftThatStaysIsAFinding) {
   account_.PutInstance(CountedInstance("a"));
   records_.allocations = {Allocated("a", 512)};
-  const Facts facts = OrdinaryFacts();
-  DriftMemory before;
-  FindingMemory findings;
+  const auto facts = std::make_shared<const Facts>(OrdinaryFacts());
+  std::optional<Audit> before;
   MonotonicTime now{};
   const auto audit = [&](std::chrono::seconds later) {
     now += later;
-    auto done = RunAudit({facts,
-                          &records_,
-                          configuration_,
-                          "root",
-                          "n",
-                          {},
-                          findings,
-                          now,
-                          absl::UnixEpoch(),
-                          std::chrono::seconds(5),
-                          nullptr,
-                          &account_,
-                          &before});
+    auto done = RunAudit({.facts = facts,
+                          .records = &records_,
+                          .configuration = configuration_,
+                          .node_uuid = "root",
+                          .node_name = "n",
+                          .before = before ? &*before : nullptr,
+                          .now = now,
+                          .wall_now = absl::UnixEpoch(),
+                          .orphan_confirmation = std::chrono::seconds(5),
+                          .account = &account_});
     EXPECT_TRUE(done.ok()) << done.status();
-    before = done->drift_memory;
-    findings = done->finding_memory;
+    before = *done;
     return *std::move(done);
   };
   const Audit first = audit(std::chrono::seconds(0));
   EXPECT_THAT(first.drifts, SizeIs(1));
   EXPECT_THAT(first.findings, IsEmpty()) << "the records may come in any order";
-  const std::string digest = Digest(first.report);
+  const std::string digest = first.digest.whole;
   const Audit second = audit(std::chrono::seconds(5));
   ASSERT_THAT(second.findings, SizeIs(1));
   EXPECT_EQ(second.findings[0].kind, Finding::Kind::kDrift);  // T-351
   EXPECT_EQ(second.findings[0].subject, "MEMORY_MB");
   EXPECT_THAT(second.warnings, SizeIs(1));  // T-351
-  EXPECT_NE(Digest(second.report), digest) << "placement is told";
+  EXPECT_NE(second.digest.whole, digest) << "placement is told";
   EXPECT_THAT(audit(std::chrono::seconds(60)).warnings, IsEmpty()) << "it is logged once";
   records_.allocations = {Allocated("a", 256)};
   EXPECT_THAT(audit(std::chrono::seconds(60)).findings, IsEmpty()) << "it is another drift";
@@ -138,18 +134,13 @@ TEST(StrayDevices, AreFindings) {
   ASSERT_TRUE(AddDevices(facts, configuration, &resources).ok());
   NodeAccount account(kHere, resources);
   const auto audit = [&] {
-    return *RunAudit({facts,
-                      nullptr,
-                      configuration,
-                      "root",
-                      "n",
-                      {},
-                      {},
-                      MonotonicTime(),
-                      absl::UnixEpoch(),
-                      std::chrono::seconds(5),
-                      nullptr,
-                      &account});
+    return *RunAudit({.facts = std::make_shared<const Facts>(facts),
+                      .configuration = configuration,
+                      .node_uuid = "root",
+                      .node_name = "n",
+                      .wall_now = absl::UnixEpoch(),
+                      .orphan_confirmation = std::chrono::seconds(5),
+                      .account = &account});
   };
   const Audit first = audit();
   const auto found =

@@ -222,14 +222,19 @@ TEST_F(PrivateDaemon, ShowsAGuestAsAnOrphanWithinASecond) {
                    "<driver name='qemu' type='qcow2'/><source file='",
                    image, "'/><target dev='vda' bus='virtio'/></disk></devices></domain>"));
   const Records records;
-  OrphanMemory memory;
-  const FindingMemory none;
+  std::optional<Audit> last;
   const auto audit = [&](steady_clock::time_point now) {
-    absl::StatusOr<Audit> result =
-        RunAudit({Observe(), &records, NodeConfiguration(), kNode, "n", memory, none, now,
-                  absl::Now(), std::chrono::seconds(5)});
-    memory = result->memory;
-    return *std::move(result);
+    absl::StatusOr<Audit> result = RunAudit({.facts = std::make_shared<const Facts>(Observe()),
+                                             .records = &records,
+                                             .configuration = NodeConfiguration(),
+                                             .node_uuid = kNode,
+                                             .node_name = "n",
+                                             .before = last ? &*last : nullptr,
+                                             .now = now,
+                                             .wall_now = absl::Now(),
+                                             .orphan_confirmation = std::chrono::seconds(5)});
+    last = *std::move(result);
+    return *last;
   };
   Virsh({"create", definition});
   const steady_clock::time_point created = steady_clock::now();

@@ -111,6 +111,7 @@ TEST_F(NodeTest, APassThatFailsChangesNothing) {
   // Records that come meanwhile are judged by what the last good pass went by.
   node_->ChangeRecords(DisableService, std::chrono::steady_clock::now());
   EXPECT_EQ(node_->view().audit->report.accounting.reserve.memory_mib, 512);
+  EXPECT_EQ(node_->view().audit->report.facts, before->report.facts) << "a push copies no facts";
   bad.cpu_shared_set.reset();
   node_->Configure(bad);
   EXPECT_EQ(Pass().audit->report.accounting.reserve.memory_mib, 1024);  // T-63

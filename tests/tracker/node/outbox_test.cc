@@ -14,8 +14,11 @@ namespace {
 std::shared_ptr<const Audit> AuditWith(int64_t memory_mib) {
   auto audit = std::make_shared<Audit>();
   audit->report.node_uuid = "n";
-  audit->report.facts = OrdinaryFacts();
-  audit->report.facts.memory_mib = memory_mib;
+  Facts facts = OrdinaryFacts();
+  facts.memory_mib = memory_mib;
+  audit->report.facts_digest = FactsDigest(facts);
+  audit->report.facts = std::make_shared<const Facts>(std::move(facts));
+  audit->digest = DigestOf(audit->report);
   return audit;
 }
 
@@ -54,15 +57,19 @@ TEST(Outbox, SendsASnapshotFirstAndDeltasAfter) {  // T-226
   const Outbox::Outgoing second = *fresh.outbox.Next();
   EXPECT_FALSE(second.snapshot);
   EXPECT_EQ(second.sequence, 2);
-  EXPECT_EQ(second.base->report.facts.memory_mib, 1);
+  EXPECT_EQ(second.base->report.facts->memory_mib, 1);
 }
 
 TEST(Outbox, SendsNothingForAnUnchangedWorld) {  // T-227, T-393
   Fresh fresh;
   fresh.Settle(1);
+  std::weak_ptr<const Audit> before;
   for (int pass = 0; pass < 10; ++pass) {
-    fresh.outbox.Offer(AuditWith(1), true, false);
+    const std::shared_ptr<const Audit> audit = AuditWith(1);
+    fresh.outbox.Offer(audit, true, false);
     EXPECT_FALSE(fresh.outbox.Next().has_value());  // C-15
+    EXPECT_TRUE(before.expired()) << "of audits that tell the same, only the newest is kept";
+    before = audit;
   }
   EXPECT_EQ(fresh.outbox.reports_sent(), 1);  // C-15
   EXPECT_TRUE(fresh.outbox.settled());
@@ -77,7 +84,7 @@ TEST(Outbox, KeepsTheNewestAndOneInFlight) {  // T-227, T-231
     EXPECT_FALSE(fresh.outbox.Next().has_value());
   }
   EXPECT_TRUE(fresh.outbox.Acknowledge(first));
-  EXPECT_EQ(fresh.outbox.Next()->audit->report.facts.memory_mib, 99);
+  EXPECT_EQ(fresh.outbox.Next()->audit->report.facts->memory_mib, 99);
   EXPECT_EQ(fresh.outbox.reports_coalesced(), 97);
 }
 
@@ -205,7 +212,7 @@ TEST(Outbox, EndsWithTheNewestAppliedOnce) {
       }
       if (fate != 3) {
         applied_sequence = report->sequence;
-        applied_memory = *report->audit->report.facts.memory_mib;
+        applied_memory = *report->audit->report.facts->memory_mib;
       }
       if (fate == 0) {
         EXPECT_TRUE(outbox.Acknowledge(report->sequence));

@@ -11,22 +11,19 @@ namespace berth::tracker {
 namespace {
 
 std::shared_ptr<const Audit> AuditOf(const Facts& facts) {
-  return std::make_shared<const Audit>(*RunAudit({facts,
-                                                  nullptr,
-                                                  {},
-                                                  "11111111-1111-4111-8111-111111111111",
-                                                  "node-1",
-                                                  {},
-                                                  {},
-                                                  {},
-                                                  absl::UnixEpoch(),
-                                                  std::chrono::seconds(5)}));
+  return std::make_shared<const Audit>(
+      *RunAudit({.facts = std::make_shared<const Facts>(facts),
+                 .configuration = {},
+                 .node_uuid = "11111111-1111-4111-8111-111111111111",
+                 .node_name = "node-1",
+                 .wall_now = absl::UnixEpoch(),
+                 .orphan_confirmation = std::chrono::seconds(5)}));
 }
 
 Outbox::Outgoing Delta(std::shared_ptr<const Audit> base, std::shared_ptr<const Audit> audit) {
   Outbox::Outgoing report;
   report.sequence = 2;
-  report.digest = Digest(audit->report);
+  report.digest = audit->digest.whole;
   report.audit = std::move(audit);
   report.base = std::move(base);
   return report;
@@ -51,7 +48,7 @@ TEST(Messages, ADeltaAboutAGuestHasNoFacts) {
   facts.local_disk_used_gib = 13;
   facts.disk_available_least_gib = 2560;
   const std::shared_ptr<const Audit> after = AuditOf(facts);
-  ASSERT_NE(Digest(before->report), Digest(after->report));
+  ASSERT_NE(before->digest.whole, after->digest.whole);
   const placement::v1::Report delta = WireReport(Delta(before, after), RecordsAfter(*before), {});
   EXPECT_FALSE(delta.has_facts());
   ASSERT_TRUE(delta.has_account());

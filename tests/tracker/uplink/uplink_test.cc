@@ -35,7 +35,7 @@ TEST_F(UplinkTest, SaysHelloAndSendsASnapshot) {  // T-226
   EXPECT_EQ(report.sequence(), 1);
   EXPECT_LE(report.digest().size(), 64u);
   EXPECT_EQ(report.facts().memory_mib(), 65536);
-  const Facts& facts = node_->view().audit->report.facts;
+  const Facts& facts = *node_->view().audit->report.facts;
   EXPECT_EQ(report.facts().vcpus(), facts.vcpus);  // T-26
   EXPECT_EQ(report.facts().disk_gib(), facts.local_disk_gib);
   EXPECT_EQ(report.account().disk_available_least_gib(), facts.disk_available_least_gib);
