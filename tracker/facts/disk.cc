@@ -47,6 +47,13 @@ int64_t LocalDiskBytes(const GuestDisk& disk, const std::optional<ImageReading>&
 
 int64_t TruncatedGib(int64_t bytes) { return bytes / kBytesPerGib; }
 
+int64_t SteadyGib(int64_t bytes, const std::optional<int64_t>& last) {
+  constexpr int64_t kSlack = kBytesPerGib / 4;
+  const bool stays =
+      last && TruncatedGib(bytes - kSlack) <= *last && *last <= TruncatedGib(bytes + kSlack);
+  return stays ? *last : TruncatedGib(bytes);
+}
+
 absl::StatusOr<StorageReading> ParseVolumeGroup(absl::string_view output) {
   const std::vector<absl::string_view> fields =
       absl::StrSplit(absl::StripAsciiWhitespace(output), '|');

@@ -60,6 +60,10 @@ int64_t LocalDiskBytes(const GuestDisk& disk, const std::optional<ImageReading>&
 
 // Returns whole GiB, rounded towards zero (T-82, T-83).
 int64_t TruncatedGib(int64_t bytes);
+// Like TruncatedGib. But returns `last`, the value of the pass before, if `bytes` differs by at most
+// a quarter of a GiB from an amount that gives `last`. Otherwise free space that moves to and fro
+// over a whole GiB, for example with the host's logs, would cause a report in every pass (T-393).
+int64_t SteadyGib(int64_t bytes, const std::optional<int64_t>& last);
 
 // Parses the output of `vgs --noheadings --nosuffix --units b --separator | -o vg_size,vg_free`.
 // InvalidArgument if it has another form.

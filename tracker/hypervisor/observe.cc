@@ -287,7 +287,9 @@ absl::Status Observer::ReadDisk(Facts* facts) {
   }
   facts->local_disk_gib = TruncatedGib(storage.value->total_bytes);
   facts->local_disk_used_gib = TruncatedGib(storage.value->used_bytes);
-  facts->disk_available_least_gib = TruncatedGib(storage.value->free_bytes - overcommitted_bytes);
+  available_least_gib_ =
+      SteadyGib(storage.value->free_bytes - overcommitted_bytes, available_least_gib_);
+  facts->disk_available_least_gib = available_least_gib_;
   return absl::OkStatus();
 }
 

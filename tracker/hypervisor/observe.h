@@ -105,6 +105,7 @@ class Observer {
   StorageProbes storage_;
   std::vector<Mount> mounts_;          // of the present observation
   std::optional<CpuTimes> cpu_times_;  // of the last observation, if the monitor is configured
+  std::optional<int64_t> available_least_gib_;  // of the last observation
   std::optional<std::string> name_;
   std::optional<Lasting> lasting_;
 };

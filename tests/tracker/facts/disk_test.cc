@@ -34,6 +34,15 @@ TEST(Disk, CountsWhatWasPromisedAndNotWritten) {
   EXPECT_EQ(OvercommittedBytes(Disk("file", "raw"), ImageReading{9 * kGib, 0, {}}, {"vda"}), 0);
   EXPECT_EQ(TruncatedGib(50 * kGib - 85 * kGib), -35);  // C-7
   EXPECT_EQ(TruncatedGib(-kGib - 1), -1);               // T-83: towards zero
+  EXPECT_EQ(SteadyGib(50 * kGib - 1, std::nullopt), 49);
+  for (const int64_t last : {49, 50}) {
+    EXPECT_EQ(SteadyGib(50 * kGib - 1, last), last);  // T-393
+    EXPECT_EQ(SteadyGib(50 * kGib + 1, last), last);
+  }
+  EXPECT_EQ(SteadyGib(50 * kGib - kGib / 4 - 1, 50), 49);
+  EXPECT_EQ(SteadyGib(50 * kGib + kGib / 4, 49), 50);
+  EXPECT_EQ(SteadyGib(-50 * kGib - 1, -49), -49);
+  EXPECT_EQ(SteadyGib(-51 * kGib, -49), -51);
 }
 
 TEST(Disk, KnowsTheSizeOfADefinition) {
