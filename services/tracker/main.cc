@@ -1,4 +1,5 @@
 // berth-tracker: audits the hypervisors of this host and reports to placement what they have.
+#include <malloc.h>
 #include <signal.h>
 #include <unistd.h>
 
@@ -139,7 +140,12 @@ int Serve(const TrackerSettings& settings, const std::function<void(TrackerHost*
                          server->get(), reload);
 }
 
+// Lets all threads share one heap. By default the C library gives a dozen threads heaps of their
+// own, each with what the largest pass needed of it: with 1,000 guests these were 10 of 51 MiB.
+void KeepOneHeap() { mallopt(M_ARENA_MAX, 1); }
+
 int Main(int argc, char** argv) {
+  KeepOneHeap();
   SetUpLibraries();
   const sigset_t signals = Signals();
   pthread_sigmask(SIG_BLOCK, &signals, nullptr);  // before any thread, so that all inherit it
