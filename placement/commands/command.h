@@ -248,6 +248,9 @@ struct UpdateService {
   // True: the service's own tracker asks, not an operator. The command then has no effect if
   // `disabled` would not change, or if an operator has disabled the service (T-297).
   bool automatic = false;
+  // True: only ends a maintenance. The command then has no effect unless the service is disabled
+  // for maintenance (T-306).
+  bool ends_maintenance = false;
 };
 // Removes the service. If it is a tracker, also removes the nodes of its host, with everything in
 // their provider trees and all that is allocated there (T-299).
@@ -276,6 +279,7 @@ struct ReportedProvider {
   std::vector<NamedInventory> inventories;    // the complete new set (T-201)
   std::vector<std::string> traits_present;
   std::vector<std::string> traits_absent;
+  std::optional<std::vector<AggregateId>> aggregates = std::nullopt;  // none: stay as they are
 };
 // One node's report (T-226): a snapshot, or a delta to the report before it. A delta is refused
 // with REPORT_GAP if its number does not follow the number of the last applied report (T-229).
@@ -293,6 +297,12 @@ struct ApplyReport {
   bool complete = true;
   std::vector<ReportedProvider> providers;  // parents before children
   std::vector<ProviderId> removed;          // by a delta; children before parents
+};
+// Makes the record of a node, and its root provider, before its tracker reports it.
+struct CreateNode {
+  ProviderId node;
+  std::string name;
+  std::string host;  // of the tracker that may report the node
 };
 struct RetireNode {
   ProviderId node;
@@ -335,9 +345,9 @@ using CommandBody =
                  EnsureStandardNames, SetAllocations, DeleteAllocations, AdjustAllocations,
                  ReleaseConsumers, SetLease, ExpireLeases, Reshape, ApplyTopology, PlaceClaims,
                  RegisterService, MarkService, UpdateService, DeleteService, ReleaseEvacuated,
-                 RepairAllocations, ApplyReport, RetireNode, MoveNode, DeleteNode, SetInstance,
-                 DeleteInstance, CreateMigration, UpdateMigration, EndMove, WriteRecords, SetFormat,
-                 ImportLedger, FindRequest>;
+                 RepairAllocations, ApplyReport, CreateNode, RetireNode, MoveNode, DeleteNode,
+                 SetInstance, DeleteInstance, CreateMigration, UpdateMigration, EndMove,
+                 WriteRecords, SetFormat, ImportLedger, FindRequest>;
 
 // The call that a command came from. It is kept with the answer under a request id, so that a
 // repeated request gets the same reply.

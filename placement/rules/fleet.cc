@@ -136,6 +136,10 @@ bool MayTurnByItself(const ServiceRecord& service, const UpdateService& command)
   return service.disabled && absl::StartsWith(service.disabled_reason, kAutomaticReason);
 }
 
+bool IsInMaintenance(const ServiceRecord& service) {
+  return service.disabled && absl::StartsWith(service.disabled_reason, kMaintenanceReason);
+}
+
 }  // namespace
 
 // Refuses, in this order: a malformed command; SERVICE_NOT_REGISTERED for a process whose record was
@@ -208,6 +212,7 @@ absl::StatusOr<Outcome> Decide(const State& state, const UpdateService& command,
     BERTH_RETURN_IF_ERROR(CheckEvacuated(state, command.host));
   }
   if (command.automatic && !MayTurnByItself(*before, command)) return Outcome();
+  if (command.ends_maintenance && !IsInMaintenance(*before)) return Outcome();
   ServiceRecord service = *before;
   if (command.disabled) {
     service.disabled = *command.disabled;

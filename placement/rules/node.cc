@@ -9,6 +9,7 @@
 #include "placement/commands/record_form.h"
 #include "placement/rules/node_removal.h"
 #include "placement/rules/rules.h"
+#include "placement/state/lookup.h"
 #include "placement/values/faults.h"
 #include "placement/values/migration_status.h"
 
@@ -18,6 +19,52 @@ namespace {
 absl::Status NodeNotFound(ProviderId node) {
   return Refuse(absl::StatusCode::kNotFound, "NODE_NOT_FOUND",
                 absl::StrCat("there is no node ", node.ToString()), {{{"node", node.ToString()}}});
+}
+
+absl::Status CheckForm(const CreateNode& command) {
+  Faults faults;
+  if (command.node == ProviderId{}) {
+    faults.Add(kInvalidField, "node_uuid", "must not consist of zeros only");
+  }
+  faults.Length("name", command.name, 1, kProviderNameMax);
+  faults.Line("name", command.name);
+  faults.Length("host", command.host, 1, kTextMax);
+  faults.Line("host", command.host);
+  return faults.status();
+}
+
+// Refuses with DUPLICATE_NODE a node whose uuid is recorded already, or whose name another node of
+// `host` has.
+absl::Status CheckNewNode(const State& state, ProviderId node, const std::string& name,
+                          const std::string& host) {
+  const auto refuse = [](const NodeRecord& other, const std::string& message,
+                         const std::string& field) {
+    return Refuse(absl::StatusCode::kAlreadyExists, "DUPLICATE_NODE", message,
+                  {{{"provider", other.id.ToString()}, {"field", field}}});
+  };
+  if (const NodeRecordPtr same = FindNode(state, node)) {
+    return refuse(*same, absl::StrCat("there is a node ", node.ToString(), " already"),
+                  "node_uuid");
+  }
+  for (const NodeRecordPtr& other : state.NodesOf(host)) {
+    if (other->name != name) continue;
+    return refuse(
+        *other,
+        absl::StrCat("host ", host, " has a node named ", name, " already: ", other->id.ToString()),
+        "name");
+  }
+  return absl::OkStatus();
+}
+
+// Refuses with DUPLICATE_PROVIDER if a provider has the uuid or the name of a new root.
+absl::Status CheckNewRoot(const State& state, ProviderId root, const std::string& name) {
+  const bool same = state.FindProvider(root).has_value();
+  const std::optional<ProviderId> holder = same ? root : NameHolder(state, name, root);
+  if (!holder) return absl::OkStatus();
+  return Refuse(absl::StatusCode::kAlreadyExists, "DUPLICATE_PROVIDER",
+                absl::StrCat("there is a provider with the ", same ? "uuid" : "name",
+                             " of the node already: ", holder->ToString()),
+                {{{"provider", holder->ToString()}, {"field", same ? "node_uuid" : "name"}}});
 }
 
 absl::Status CheckForm(const MoveNode& command) {
@@ -108,6 +155,30 @@ void FollowHost(const State& state, ProviderId node, const std::string& to,
 }
 
 }  // namespace
+
+// Refuses, in this order: a malformed command; DUPLICATE_NODE for the uuid, then for the name on the
+// host; DUPLICATE_PROVIDER for the uuid, then for the name. The host need not have a tracker yet.
+absl::StatusOr<Outcome> Decide(const State& state, const CreateNode& command,
+                               const RuleContext& context) {
+  BERTH_RETURN_IF_ERROR(CheckForm(command));
+  BERTH_RETURN_IF_ERROR(CheckNewNode(state, command.node, command.name, command.host));
+  BERTH_RETURN_IF_ERROR(CheckNewRoot(state, command.node, command.name));
+  ProviderConfig root{command.node, command.name, std::nullopt, context.fresh, {},
+                      {},           {},           context.now,  context.now};
+  if (const auto made = state.catalog().traits.Find(kOwnedTrait)) root.traits.push_back(*made);
+  const ServicePtr tracker = FindService(state, command.host, kTrackerBinary);
+  FollowService(state, tracker != nullptr && tracker->disabled, root.traits);
+  NodeRecord node;
+  node.id = command.node;
+  node.name = command.name;
+  node.host = command.host;
+  node.created_at = node.updated_at = context.now;
+  Outcome outcome;
+  outcome.result.created = true;
+  outcome.changes.push_back(ProviderPut{std::make_shared<const ProviderConfig>(std::move(root))});
+  outcome.changes.push_back(NodePut{std::make_shared<const NodeRecord>(std::move(node))});
+  return outcome;
+}
 
 // The only refusal is NODE_NOT_FOUND (T-40).
 absl::StatusOr<Outcome> Decide(const State& state, const RetireNode& command, const RuleContext&) {

@@ -3,6 +3,7 @@
 
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
+#include "placement/claims/allocation_form.h"
 #include "placement/commands/inventory_write.h"
 #include "placement/rules/report_plan.h"
 #include "placement/rules/rules.h"
@@ -51,6 +52,12 @@ void ProviderFields(Faults& faults, size_t at, const ApplyReport& report, const 
   InventoryListFields(faults, absl::StrCat(field, ".inventories"), provider.inventories);
   TraitFields(faults, absl::StrCat(field, ".traits_present"), provider.traits_present);
   TraitFields(faults, absl::StrCat(field, ".traits_absent"), provider.traits_absent);
+  if (!provider.aggregates) return;
+  const std::string aggregates = absl::StrCat(field, ".aggregates");
+  if (AtMostField(faults, aggregates, provider.aggregates->size(), kAggregatesMax)) {
+    EachOnce<AggregateId>(faults, "aggregate", aggregates, *provider.aggregates,
+                          [](AggregateId id) { return id; });
+  }
 }
 
 // Checks the list of removed providers. Only a delta may list removed providers, because a snapshot

@@ -1,7 +1,9 @@
 // The methods of ReportPlan that make the outcome of a report that no check has refused.
+#include <algorithm>
 #include <memory>
 #include <optional>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "placement/commands/inventory_write.h"
@@ -13,23 +15,24 @@ namespace berth::placement {
 std::shared_ptr<const ProviderConfig> ReportPlan::Wanted(size_t at, const Content& content,
                                                          const RuleContext& context) const {
   const ReportedProvider& wanted = report_.providers[at];
+  std::vector<AggregateId> aggregates;
+  if (wanted.aggregates) {
+    aggregates = *wanted.aggregates;
+    std::sort(aggregates.begin(), aggregates.end());
+  } else if (places_[at]) {
+    aggregates = places_[at]->config().aggregates;
+  }
   if (!places_[at]) {
-    return std::make_shared<const ProviderConfig>(ProviderConfig{wanted.id,
-                                                                 wanted.name,
-                                                                 wanted.parent,
-                                                                 context.fresh,
-                                                                 content.rows[at],
-                                                                 content.traits[at],
-                                                                 {},
-                                                                 context.now,
-                                                                 context.now});
+    return std::make_shared<const ProviderConfig>(
+        ProviderConfig{wanted.id, wanted.name, wanted.parent, context.fresh, content.rows[at],
+                       content.traits[at], std::move(aggregates), context.now, context.now});
   }
   const ProviderConfig& before = places_[at]->config();
   // A report does not change the parent of the node's root. Only operators may do so.
   const bool is_root = wanted.id == report_.node;
   const std::optional<ProviderId> parent = is_root ? before.parent : wanted.parent;
   const bool same = parent == before.parent && content.rows[at] == before.inventories &&
-                    content.traits[at] == before.traits;
+                    content.traits[at] == before.traits && aggregates == before.aggregates;
   if (same && wanted.name == before.name) {
     return places_[at]->tree->shape->configs[places_[at]->position];
   }
@@ -38,6 +41,7 @@ std::shared_ptr<const ProviderConfig> ReportPlan::Wanted(size_t at, const Conten
   config->parent = parent;
   config->inventories = content.rows[at];
   config->traits = content.traits[at];
+  config->aggregates = std::move(aggregates);
   if (!same) config->generation = before.generation.Next();  // not for a new name (P-53)
   config->updated_at = context.now;
   return config;

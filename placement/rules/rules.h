@@ -53,6 +53,7 @@ absl::StatusOr<Outcome> Decide(const State&, const RepairAllocations&, const Rul
 // Defined in report.cc:
 absl::StatusOr<Outcome> Decide(const State&, const ApplyReport&, const RuleContext&);
 // Defined in node.cc:
+absl::StatusOr<Outcome> Decide(const State&, const CreateNode&, const RuleContext&);
 absl::StatusOr<Outcome> Decide(const State&, const RetireNode&, const RuleContext&);
 absl::StatusOr<Outcome> Decide(const State&, const MoveNode&, const RuleContext&);
 absl::StatusOr<Outcome> Decide(const State&, const DeleteNode&, const RuleContext&);

@@ -27,6 +27,10 @@ inline constexpr absl::string_view kTrackerBinary = "berth-tracker";
 // operator never does (T-297).
 inline constexpr char kAutomaticReason[] = "AUTO: ";
 
+// If a service is disabled for the maintenance of its host, the reason begins with this text. The
+// end of the maintenance enables only such a service (T-306).
+inline constexpr char kMaintenanceReason[] = "MAINT: ";
+
 // Why the record of a new tracker is disabled if the settings say so (T-296).
 inline constexpr char kNewDisabledReason[] = "New compute service disabled due to config option.";
 

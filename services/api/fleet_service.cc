@@ -67,13 +67,20 @@ class FleetService final : public pb::FleetService::CallbackService {
                          return absl::OkStatus();
                        });
   }
+  Reactor* CreateNode(Context* context, const pb::CreateNodeRequest* request,
+                      pb::CreateNodeResponse* response) override {
+    return edge_->Write(context, request, response, CreateNodeCommand,
+                        [request](const WriteAnswer& answer, pb::CreateNodeResponse* to) {
+                          FillChangedNode(answer, request->node_uuid(), to->mutable_node());
+                        });
+  }
   Reactor* UpdateNode(Context* context, const pb::UpdateNodeRequest* request,
                       pb::UpdateNodeResponse* response) override {
     return edge_->Write(
         context, request, response,
         [this](const auto& asked) { return UpdateNodeCommand(*Newest(), asked); },
         [request](const WriteAnswer& answer, pb::UpdateNodeResponse* to) {
-          FillUpdateNode(answer, request->node_uuid(), to);
+          FillChangedNode(answer, request->node_uuid(), to->mutable_node());
         });
   }
   Reactor* DeleteNode(Context* context, const pb::DeleteNodeRequest* request,

@@ -3,6 +3,7 @@
 #include <memory>
 #include <variant>
 
+#include "absl/strings/str_cat.h"
 #include "placement/commands/fleet_node.h"
 #include "services/wire/fleet.h"
 #include "services/wire/form.h"
@@ -30,6 +31,10 @@ absl::Status CheckForm(const pb::UpdateHostRequest& request) {
   if (request.status() == pb::HOST_STATUS_UNSPECIFIED &&
       request.maintenance_mode() == pb::MAINTENANCE_MODE_UNSPECIFIED) {
     return InvalidField("status", "or maintenance_mode must be given");
+  }
+  if (request.status() != pb::HOST_STATUS_UNSPECIFIED &&
+      request.maintenance_mode() != pb::MAINTENANCE_MODE_UNSPECIFIED) {
+    return InvalidField("maintenance_mode", "must not be given together with status");
   }
   return absl::OkStatus();
 }
@@ -74,16 +79,18 @@ void FillNodeStatistics(const placement::FleetSums& sums, pb::GetNodeStatisticsR
 absl::StatusOr<placement::CommandBody> UpdateHostCommand(const State& state,
                                                          const pb::UpdateHostRequest& request) {
   BERTH_RETURN_IF_ERROR(CheckForm(request));
-  if (request.maintenance_mode() != pb::MAINTENANCE_MODE_UNSPECIFIED) {
-    return NotOffered("maintenance_mode");
-  }
   if (FindTracker(state, request.host()) == nullptr) {
     return placement::TrackerNotFound(request.host());
   }
   placement::UpdateService command;
   command.host = request.host();
   command.binary = std::string(placement::kTrackerBinary);
-  command.disabled = request.status() == pb::HOST_STATUS_DISABLED;
+  const bool begins = request.maintenance_mode() == pb::MAINTENANCE_MODE_ON;
+  command.disabled = begins || request.status() == pb::HOST_STATUS_DISABLED;
+  if (begins) {
+    command.disabled_reason = absl::StrCat(placement::kMaintenanceReason, "the host is maintained");
+  }
+  command.ends_maintenance = request.maintenance_mode() == pb::MAINTENANCE_MODE_OFF;
   return command;
 }
 

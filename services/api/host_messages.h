@@ -22,7 +22,7 @@ void FillDescribeHost(const placement::State& state, const std::string& host,
 void FillNodeStatistics(const placement::FleetSums& sums, pb::GetNodeStatisticsResponse* response);
 
 // Makes the command that changes the service of the tracker on the host. Fails, in this order, with
-// INVALID_FIELD, NOT_OFFERED for a maintenance mode, and HOST_NOT_FOUND.
+// INVALID_FIELD and HOST_NOT_FOUND.
 absl::StatusOr<placement::CommandBody> UpdateHostCommand(const placement::State& state,
                                                          const pb::UpdateHostRequest& request);
 // The service of the tracker on `host` as it is after the command.

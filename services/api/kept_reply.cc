@@ -74,6 +74,14 @@ void OfHost(const WriteAnswer& answer, google::protobuf::Any* to) {
   Pack(answer, std::move(response), to);
 }
 
+// The same for a node.
+template <typename Response>
+void OfNode(const WriteAnswer& answer, google::protobuf::Any* to) {
+  Response response;
+  FillChangedNode(answer, answer.decision.asked.subject, response.mutable_node());
+  Pack(answer, std::move(response), to);
+}
+
 std::map<std::string, Reply> RecordReplies() {
   return {
       {"InstanceService/CreateMigration", By(FillCreateMigration)},
@@ -88,12 +96,13 @@ std::map<std::string, Reply> FleetReplies() {
   return {
       {"AuditService/ReleaseEvacuated", By(FillReleaseEvacuated)},
       {"AuditService/RepairAllocations", By(FillRepairAllocations)},
+      {"FleetService/CreateNode", OfNode<pb::CreateNodeResponse>},
       {"FleetService/DeleteNode", By(FillDeleteNode)},
       {"FleetService/DeleteService", Bare<pb::DeleteServiceResponse>},
       {"FleetService/DisableService", OfService<pb::DisableServiceResponse>},
       {"FleetService/EnableService", OfService<pb::EnableServiceResponse>},
       {"FleetService/ForceServiceDown", OfService<pb::ForceServiceDownResponse>},
-      {"FleetService/UpdateNode", By(FillUpdateNode)},
+      {"FleetService/UpdateNode", OfNode<pb::UpdateNodeResponse>},
       {"HostService/UpdateHost", OfHost},
   };
 }

@@ -46,7 +46,11 @@ absl::StatusOr<ReportedProvider> ReportedProviderOf(const std::string& field,
   provider.inventories = NamedInventoriesOf(from.inventories());
   provider.traits_present = TextsOf(from.traits_present());
   provider.traits_absent = TextsOf(from.traits_absent());
-  if (from.has_aggregates()) return NotOffered(field + ".aggregates");
+  if (from.has_aggregates()) {
+    BERTH_ASSIGN_OR_RETURN(provider.aggregates,
+                           ParseIds<placement::AggregateId>(field + ".aggregates",
+                                                            from.aggregates().aggregate_uuids()));
+  }
   return provider;
 }
 

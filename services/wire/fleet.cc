@@ -151,10 +151,9 @@ void SetUses(const pb::NodeAccount& account, placement::NodeSums* sums) {
   }
 }
 
-void FillUpdateNode(const WriteAnswer& answer, const std::string& node_uuid,
-                    pb::UpdateNodeResponse* response) {
+void FillChangedNode(const WriteAnswer& answer, const std::string& node_uuid, pb::Node* to) {
   const auto node = FindNodeByUuid(answer.state, node_uuid);
-  if (node.ok()) FillNode(answer.state, **node, pb::NODE_VIEW_BASIC, response->mutable_node());
+  if (node.ok()) FillNode(answer.state, **node, pb::NODE_VIEW_BASIC, to);
 }
 
 std::set<placement::ConsumerId> AffectedConsumers(const WriteAnswer& answer) {
@@ -185,8 +184,9 @@ absl::StatusOr<CommandBody> EnableServiceCommand(const State& state,
 
 absl::StatusOr<CommandBody> DisableServiceCommand(const State& state,
                                                   const pb::DisableServiceRequest& request) {
-  if (absl::StartsWith(request.reason(), placement::kAutomaticReason)) {
-    return InvalidField("reason", "must not begin with 'AUTO: '");
+  if (absl::StartsWith(request.reason(), placement::kAutomaticReason) ||
+      absl::StartsWith(request.reason(), placement::kMaintenanceReason)) {
+    return InvalidField("reason", "must not begin with 'AUTO: ' or 'MAINT: '");
   }
   if (request.has_reason() && request.reason().empty()) {
     return InvalidField("reason", "must have 1 to 255 characters");
@@ -208,6 +208,11 @@ absl::StatusOr<CommandBody> DeleteServiceCommand(const State& state,
                                                  const pb::DeleteServiceRequest& request) {
   BERTH_ASSIGN_OR_RETURN(const auto service, FindServiceByUuid(state, request.service_uuid()));
   return placement::DeleteService{service->host, service->binary};
+}
+
+absl::StatusOr<CommandBody> CreateNodeCommand(const pb::CreateNodeRequest& request) {
+  BERTH_ASSIGN_OR_RETURN(const auto node, ParseId<ProviderId>("node_uuid", request.node_uuid()));
+  return placement::CreateNode{node, request.name(), request.host()};
 }
 
 absl::StatusOr<CommandBody> UpdateNodeCommand(const State& state,

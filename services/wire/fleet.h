@@ -52,8 +52,7 @@ void SetUses(const pb::NodeAccount& account, placement::NodeSums* sums);
 
 // Fills in the node with the uuid `node_uuid`, which the command changed, as it is in the state of
 // `answer`.
-void FillUpdateNode(const WriteAnswer& answer, const std::string& node_uuid,
-                    pb::UpdateNodeResponse* response);
+void FillChangedNode(const WriteAnswer& answer, const std::string& node_uuid, pb::Node* to);
 // The consumers that the command changed or removed.
 std::set<placement::ConsumerId> AffectedConsumers(const WriteAnswer& answer);
 void FillDeleteNode(const WriteAnswer& answer, pb::DeleteNodeResponse* response);
@@ -68,6 +67,7 @@ absl::StatusOr<placement::CommandBody> ForceServiceDownCommand(const placement::
                                                                const pb::ForceServiceDownRequest&);
 absl::StatusOr<placement::CommandBody> DeleteServiceCommand(const placement::State& state,
                                                             const pb::DeleteServiceRequest&);
+absl::StatusOr<placement::CommandBody> CreateNodeCommand(const pb::CreateNodeRequest&);
 absl::StatusOr<placement::CommandBody> UpdateNodeCommand(const placement::State& state,
                                                          const pb::UpdateNodeRequest&);
 absl::StatusOr<placement::CommandBody> DeleteNodeCommand(const placement::State& state,

@@ -55,12 +55,6 @@ absl::Status InvalidField(absl::string_view field, absl::string_view why) {
                            absl::StrCat(field, " ", why), {{{"field", std::string(field)}}});
 }
 
-absl::Status NotOffered(absl::string_view field) {
-  return placement::Refuse(absl::StatusCode::kUnimplemented, "NOT_OFFERED",
-                           absl::StrCat(field, " is not offered by this release"),
-                           {{{"field", std::string(field)}}});
-}
-
 absl::Status CheckText(const Message& message) {
   const std::optional<std::string> found = FindNul(message);
   if (!found) return absl::OkStatus();

@@ -32,8 +32,6 @@ namespace pb = ::berth::placement::v1;
 
 // INVALID_ARGUMENT / INVALID_FIELD. The message is `field`, a space and `why`.
 absl::Status InvalidField(absl::string_view field, absl::string_view why);
-// UNIMPLEMENTED / NOT_OFFERED: this release does not support `field`.
-absl::Status NotOffered(absl::string_view field);
 
 // Refuses a message if any of its strings contains the character U+0000, even in a nested message:
 // PostgreSQL cannot store this character.

@@ -50,6 +50,55 @@ TEST_F(HostCalls, HostsOfEnabledServicesAreListed) {
   tracker.End();
 }
 
+TEST_F(HostCalls, AMaintenanceDisablesTheHostUntilItIsOver) {
+  Tracker tracker(channel_, host_, node_);
+  tracker.Appear(16);
+  const auto maintain = [&](pb::MaintenanceMode mode) {
+    pb::UpdateHostRequest update;
+    update.set_host(host_);
+    update.set_maintenance_mode(mode);
+    pb::UpdateHostResponse updated;
+    Do("HostService/UpdateHost", update, &updated);
+    return updated.service();
+  };
+  const pb::Service on = maintain(pb::MAINTENANCE_MODE_ON);
+  EXPECT_TRUE(on.disabled());                               // T-306
+  EXPECT_EQ(on.disabled_reason().substr(0, 7), "MAINT: ");  // T-306
+  EXPECT_FALSE(IsListed());
+  EXPECT_FALSE(maintain(pb::MAINTENANCE_MODE_OFF).disabled());  // T-306: undone
+  pb::DisableServiceRequest disable;
+  disable.set_service_uuid(Service().uuid());
+  pb::DisableServiceResponse disabled;
+  disable.set_reason("MAINT: not by hand");
+  EXPECT_EQ(Refusal("FleetService/DisableService", disable, &disabled), "INVALID_FIELD reason");
+  disable.set_reason("for another reason");
+  Do("FleetService/DisableService", disable, &disabled);
+  EXPECT_TRUE(maintain(pb::MAINTENANCE_MODE_OFF).disabled());  // T-306: no maintenance ended
+  tracker.End();
+}
+
+TEST_F(HostCalls, ANodeIsRecordedBeforeItsTrackerReportsIt) {
+  pb::CreateNodeRequest create;
+  create.set_node_uuid(node_);
+  create.set_name(host_);
+  create.set_host(host_);
+  create.set_request_id(Random());
+  pb::CreateNodeResponse created, repeated;
+  Do("FleetService/CreateNode", create, &created);
+  EXPECT_EQ(created.node().uuid(), node_);
+  EXPECT_EQ(created.node().host(), host_);
+  Do("FleetService/CreateNode", create, &repeated);
+  EXPECT_EQ(repeated.SerializeAsString(), created.SerializeAsString());
+  create.clear_request_id();
+  EXPECT_EQ(Refusal("FleetService/CreateNode", create, &created), "DUPLICATE_NODE node_uuid");
+  Tracker tracker(channel_, host_, node_);
+  tracker.Hello("");
+  const pb::SessionResponse welcome = tracker.Next();
+  ASSERT_EQ(welcome.welcome().recorded_nodes_size(), 1);
+  EXPECT_EQ(welcome.welcome().nodes(0).standing(), pb::NODE_STANDING_SEND_ALL);
+  tracker.End();
+}
+
 TEST_F(HostCalls, AHostIsDescribedByWhatItsTrackerReported) {
   Tracker tracker(channel_, host_, node_);
   tracker.Hello("");
@@ -146,8 +195,8 @@ TEST_F(HostCalls, WhatIsWrongWithARequestIsNamed) {
   EXPECT_EQ(updating(), "HOST_NOT_FOUND host");  // T-305
   update.set_host(host_);
   update.set_maintenance_mode(pb::MAINTENANCE_MODE_ON);
-  EXPECT_EQ(updating(), "NOT_OFFERED maintenance_mode");
-  EXPECT_FALSE(Service().disabled());  // the status was not changed either
+  EXPECT_EQ(updating(), "INVALID_FIELD maintenance_mode");  // T-305: not both
+  EXPECT_FALSE(Service().disabled());                       // the status was not changed either
   pb::ListHostsRequest hosts;
   hosts.set_page_size(-1);
   pb::ListHostsResponse listed;

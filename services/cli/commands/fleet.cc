@@ -39,7 +39,11 @@ struct DescribeArguments {
 };
 
 struct UpdateArguments {
-  std::string host, status;
+  std::string host, status, maintenance;
+};
+
+struct CreateNodeArguments {
+  std::string name, uuid, host;
 };
 
 struct AdoptArguments {
@@ -76,10 +80,19 @@ absl::Status Describe(Session& session, const DescribeArguments& arguments) {
 }
 
 absl::Status Update(Session& session, const UpdateArguments& arguments) {
+  if (arguments.status.empty() && arguments.maintenance.empty()) {
+    return absl::InvalidArgumentError("give --status or --maintenance");
+  }
   pb::UpdateHostRequest request;
   request.set_host(arguments.host);
-  request.set_status(arguments.status == "enable" ? pb::HOST_STATUS_ENABLED
-                                                  : pb::HOST_STATUS_DISABLED);
+  if (!arguments.status.empty()) {
+    request.set_status(arguments.status == "enable" ? pb::HOST_STATUS_ENABLED
+                                                    : pb::HOST_STATUS_DISABLED);
+  }
+  if (!arguments.maintenance.empty()) {
+    request.set_maintenance_mode(arguments.maintenance == "on" ? pb::MAINTENANCE_MODE_ON
+                                                               : pb::MAINTENANCE_MODE_OFF);
+  }
   BERTH_ASSIGN_OR_RETURN(const auto answer, session.Call<pb::UpdateHostResponse>(request));
   google::protobuf::RepeatedPtrField<pb::Service> services;
   *services.Add() = answer.service();
@@ -106,6 +119,17 @@ absl::Status Statistics(Session& session, const NoArguments&) {
   BERTH_ASSIGN_OR_RETURN(const auto answer, session.Call<pb::GetNodeStatisticsResponse>(request));
   return session.Print(answer, StatisticsPage(answer, session.screen),
                        {absl::StrCat(answer.count())});
+}
+
+absl::Status CreateNode(Session& session, const CreateNodeArguments& arguments) {
+  pb::CreateNodeRequest request;
+  request.set_node_uuid(arguments.uuid);
+  request.set_name(arguments.name);
+  request.set_host(arguments.host.empty() ? arguments.name : arguments.host);
+  BERTH_ASSIGN_OR_RETURN(const auto answer, session.Call<pb::CreateNodeResponse>(request));
+  google::protobuf::RepeatedPtrField<pb::Node> nodes;
+  *nodes.Add() = answer.node();
+  return session.Print(answer, NodeTable(nodes), {answer.node().uuid()});
 }
 
 absl::Status Adopt(Session& session, const AdoptArguments& arguments) {
@@ -230,13 +254,20 @@ void AddHostVerbs(CLI::App* noun, Session& session) {
   describe->add_option("host", describing.host, "Name of the host")->required();
   describe->add_option("--node", describing.node, "Only this node of the host: name or uuid");
 
-  CLI::App* update = AddVerb(*noun, "update", "Enable or disable a host for new allocations",
-                             "berth host update dc1-h07 --status disable");
+  CLI::App* update = AddVerb(
+      *noun, "update",
+      "Enable or disable a host for new allocations, or begin or end its maintenance",
+      "berth host update dc1-h07 --status disable\nberth host update dc1-h07 --maintenance on");
   UpdateArguments& updating = Does(update, session, Update);
   update->add_option("host", updating.host, "Name of the host")->required();
-  update->add_option("--status", updating.status, "enable or disable")
-      ->required()
-      ->check(CLI::IsMember({"enable", "disable"}));
+  CLI::Option* const status = update->add_option("--status", updating.status, "enable or disable");
+  status->check(CLI::IsMember({"enable", "disable"}));
+  update
+      ->add_option("--maintenance", updating.maintenance,
+                   "on: disable the host until the maintenance is over; its guests stay. off: end "
+                   "the maintenance")
+      ->check(CLI::IsMember({"on", "off"}))
+      ->excludes(status);
 
   CLI::App* release =
       AddVerb(*noun, "release-evacuated",
@@ -248,17 +279,18 @@ void AddHostVerbs(CLI::App* noun, Session& session) {
       ->required();
 }
 
-}  // namespace
-
-void AddFleetCommands(CLI::App& app, Session& session) {
-  AddHostVerbs(AddNoun(app, "host", "Hosts: what they have, and who uses it; enabled or disabled",
-                       "Operate"),
-               session);
-
-  CLI::App* node = app.get_subcommand("node");
+void AddNodeVerbs(CLI::App* node, Session& session) {
   Does(AddVerb(*node, "statistics", "Sum up the nodes of all enabled hosts",
                "berth node statistics"),
        session, Statistics);
+  CLI::App* create =
+      AddVerb(*node, "create", "Record a node before its tracker reports it for the first time",
+              "berth node create dc1-h07 --uuid 4c3b24f1-1b60-4e43-a138-48194e0721b2");
+  CreateNodeArguments& creating = Does(create, session, CreateNode);
+  create->add_option("name", creating.name, "Name of the node")->required();
+  create->add_option("--uuid", creating.uuid, "What the tracker has in its identity file")
+      ->required();
+  create->add_option("--host", creating.host, "Host of the tracker [the name of the node]");
   CLI::App* adopt = AddVerb(
       *node, "adopt",
       "Give a node to another host, with its instances and moves, after the host got a new name",
@@ -269,6 +301,15 @@ void AddFleetCommands(CLI::App& app, Session& session) {
       ->required();
   adopt->add_option("--to", adopting.to, "The new name of the host; its tracker is registered")
       ->required();
+}
+
+}  // namespace
+
+void AddFleetCommands(CLI::App& app, Session& session) {
+  AddHostVerbs(AddNoun(app, "host", "Hosts: what they have, and who uses it; enabled or disabled",
+                       "Operate"),
+               session);
+  AddNodeVerbs(app.get_subcommand("node"), session);
 
   CLI::App* audit = AddVerb(
       app, "audit",

@@ -68,6 +68,46 @@ TEST_F(RulesNode, IsDeletedTogetherWithItsProviders) {
   EXPECT_FALSE(fleet_.Has("cn1"));  // T-42
 }
 
+TEST_F(RulesNode, MayBeMadeBeforeItsFirstReport) {
+  CreateNode command{fleet_.world.provider("cn1"), "cn1", "h1"};
+  ASSERT_EQ(fleet_.Update("h1", true, "why", std::nullopt), "OK");
+  ASSERT_EQ(fleet_.Answer(command), "OK");
+  EXPECT_TRUE(fleet_.last.result.created);
+  EXPECT_EQ(fleet_.node("cn1").host, "h1");
+  EXPECT_EQ(fleet_.node("cn1").name, "cn1");
+  EXPECT_TRUE(fleet_.world.place("cn1").config().inventories.empty());
+  EXPECT_TRUE(fleet_.HasTrait("cn1", "COMPUTE_STATUS_DISABLED"));  // T-295
+  ASSERT_EQ(fleet_.Report("h1", 1, "cn1{VCPU:8}", 1), "OK");       // the record is no obstacle
+  EXPECT_FALSE(fleet_.last.result.created);
+  EXPECT_EQ(fleet_.world.place("cn1").config().inventories.size(), 1u);
+  // The report of another host is not accepted while the tracker of h1 is up.
+  fleet_.Register("h2", 2, "machine-b");
+  EXPECT_EQ(fleet_.Report("h2", 2, "cn1{VCPU:8}", 1), "POLICY_DENIED");  // T-387
+}
+
+TEST_F(RulesNode, MadeByHandIsRefusedInOrder) {
+  fleet_.world.Add("taken{VCPU:4}");
+  ASSERT_EQ(fleet_.Report("h1", 1, "cn1{VCPU:8}", 1), "OK");
+  fleet_.world.Must(UpdateProvider{fleet_.world.provider("cn1"), {"renamed"}, {}, {}});
+  CreateNode command{ProviderId{}, "", ""};
+  EXPECT_EQ(fleet_.Answer(command), "INVALID_FIELD");
+  command.node = fleet_.world.provider("cn1");
+  EXPECT_EQ(fleet_.Answer(command), "INVALID_FIELD");
+  command.name = "cn1";
+  EXPECT_EQ(fleet_.Answer(command), "INVALID_FIELD");
+  command.host = "h1";
+  EXPECT_EQ(fleet_.Answer(command), "DUPLICATE_NODE");  // the uuid
+  command.node = fleet_.world.provider("taken");
+  EXPECT_EQ(fleet_.Answer(command), "DUPLICATE_NODE");  // the name on this host
+  command.host = "elsewhere";
+  EXPECT_EQ(fleet_.Answer(command), "DUPLICATE_PROVIDER");  // the uuid
+  command.node = fleet_.world.provider("new");
+  command.name = "taken";
+  EXPECT_EQ(fleet_.Answer(command), "DUPLICATE_PROVIDER");  // the name
+  command.name = "new";
+  EXPECT_EQ(fleet_.Answer(command), "OK");  // its host has no tracker yet
+}
+
 TEST_F(RulesNode, OfADisabledServiceCanBeLeftOut) {
   ASSERT_EQ(fleet_.Report("h1", 1, "cn1{VCPU:8}", 1), "OK");
   const char* const enabled_only = "r VCPU:1 root !COMPUTE_STATUS_DISABLED";

@@ -122,6 +122,8 @@ TEST_F(RulesReport, Form) {
             "DUPLICATE_PARAMETER");
   EXPECT_EQ(answer([](Report& r) { r.providers[0].traits_present = {"lower"}; }), "INVALID_FIELD");
   EXPECT_EQ(answer([](Report& r) { r.providers[0].traits_absent = {""}; }), "INVALID_FIELD");
+  EXPECT_EQ(answer([](Report& r) { r.providers[0].aggregates.emplace(2, AggregateId{}); }),
+            "DUPLICATE_PARAMETER");
   EXPECT_EQ(answer([](Report& r) { r.removed.push_back(ProviderId{}); }), "INVALID_FIELD");
   EXPECT_EQ(answer([](Report& r) {
               r.facts = std::make_shared<const std::string>(kFactsBytesMax + 1, 'x');
@@ -142,6 +144,7 @@ TEST_F(RulesReport, TooMuchAtOnce) {
       {"INVALID_FIELD", [](Report& r) { r.providers[1].traits_present.resize(1025, "HW_A"); }},
       {"INVALID_FIELD", [](Report& r) { r.providers[1].traits_absent.resize(1025, "HW_A"); }},
       {"INVALID_FIELD", [](Report& r) { r.providers[1].inventories.resize(257); }},
+      {"INVALID_FIELD", [](Report& r) { r.providers[1].aggregates.emplace(1025); }},
       {"INVALID_FIELD", [&](Report& r) { bring(257, r.providers[1]); }},
       {"OK", [&](Report& r) { bring(256, r.providers[0]), bring(256, r.providers[1]); }},
   };
@@ -184,6 +187,25 @@ TEST_F(RulesReport, TraitsMerge) {
   EXPECT_FALSE(fleet_.HasTrait("cn1", "CUSTOM_OLD"));      // T-211
   EXPECT_EQ(fleet_.last.result.unknown_traits, std::vector<std::string>{"HW_NOT_KNOWN"});  // T-213
   EXPECT_FALSE(fleet_.world.state().catalog().traits.Find("CUSTOM_NEVER"));  // T-211: not made
+}
+
+TEST_F(RulesReport, AggregatesAreReplaced) {
+  const AggregateId first{Uuid{7, 1}}, second{Uuid{7, 2}};
+  ApplyReport report = fleet_.MakeReport("h1", 1, "cn1\n  pf1", 1);
+  report.providers[0].aggregates = {second, first};
+  ASSERT_EQ(fleet_.Send(report), "OK");
+  const auto aggregates = [&] { return fleet_.world.place("cn1").config().aggregates; };
+  EXPECT_EQ(aggregates(), (std::vector<AggregateId>{first, second}));
+  EXPECT_TRUE(fleet_.world.place("pf1").config().aggregates.empty());
+  const Generation before = fleet_.world.generation("cn1");
+  ASSERT_EQ(fleet_.Report("h1", 1, "cn1\n  pf1", 2), "OK");
+  EXPECT_EQ(aggregates().size(), 2u);  // they are not named: they stay
+  EXPECT_EQ(fleet_.world.generation("cn1"), before);
+  report = fleet_.MakeReport("h1", 1, "cn1\n  pf1", 3);
+  report.providers[0].aggregates.emplace();
+  ASSERT_EQ(fleet_.Send(report), "OK");
+  EXPECT_TRUE(aggregates().empty());
+  EXPECT_EQ(fleet_.world.generation("cn1"), before.Next());
 }
 
 TEST_F(RulesReport, InventoriesAreReplaced) {

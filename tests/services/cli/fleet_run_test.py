@@ -38,12 +38,22 @@ class Fleet(BerthCase):
         self.berth("host", "update", "gone", "--status", "reboot", code=2)
         self.assertIn("reboot", self.talk)
         self.berth("host", "update", "gone", code=2)
+        self.berth("host", "update", "gone", "--status", "enable", "--maintenance", "on", code=2)
+        self.berth("host", "update", "gone", "--maintenance", "soon", code=2)
+        self.berth("node", "create", "gone", code=2)
         self.berth("node", "adopt", "gone", code=2)
         self.berth("audit", "--no-such-flag", code=127)  # T-345
         self.berth("audit", "--fault", "wrong", code=127)  # T-345
         self.assertIn("wrong-amount", self.talk)
         self.berth("audit", "--fix", "missing,wrong", code=127)  # T-345
         self.berth("audit", "--migrations", "--age", "soon", code=127)
+
+    def test_a_node_is_recorded_before_its_tracker_comes(self):
+        uuid = "00000000-0000-4000-8000-00000000c0de"
+        self.assertEqual(self.json("node", "create", "early", "--uuid", uuid)["node"]["host"], "early")
+        self.assertIn("early", self.berth("node", "list"))
+        self.assertEqual(self.reason("node", "create", "early", "--uuid", uuid, code=1), "DUPLICATE_NODE")
+        self.berth("node", "delete", "early")
 
     def test_the_audit_finds_and_repairs(self):
         self.berth("audit")  # T-345: nothing is wrong
