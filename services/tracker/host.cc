@@ -201,6 +201,12 @@ void TrackerHost::NotifyUplink() {
   if (uplink_ != nullptr) uplink_->Notify();
 }
 
+bool TrackerHost::SetDisabled(bool disabled) {
+  tracker::MutexLock lock(&mutex_);
+  if (uplink_ != nullptr) uplink_->SetDisabled(disabled);
+  return uplink_ != nullptr;
+}
+
 void TrackerHost::Passed(Node* node, const PassOutcome& outcome) {
   tracker::MutexLock lock(&mutex_);
   if (outcome.audit != nullptr) {

@@ -54,6 +54,9 @@ class TrackerHost {
   void RequestRecords();
   // Lets the uplink send what nodes have for placement.
   void NotifyUplink();
+  // Makes placement disable the service, or takes that back. Lasts until the process ends. False if
+  // Connect() has not been called yet; then nothing was done.
+  bool SetDisabled(bool disabled);
   // Asks for a pass of every node.
   void RequestAll(tracker::PassCause cause);
   const std::vector<std::unique_ptr<NodeRunner>>& runners() const { return runners_; }

@@ -172,13 +172,19 @@ class TrackerService final : public pb::TrackerService::CallbackService {
                        pb::UpdateUsageResponse* response) override {
     return claims_.UpdateUsage(context, request, response);
   }
-  Reactor* SetProviderStatus(Context* context, const pb::SetProviderStatusRequest* /*request*/,
+  Reactor* SetProviderStatus(Context* context, const pb::SetProviderStatusRequest* request,
                              pb::SetProviderStatusResponse* /*response*/) override {
-    return NotOffered(context, "SetProviderStatus");
+    const bool done = host_->SetDisabled(request->disabled());
+    return Finish(context, "SetProviderStatus",
+                  done ? grpc::Status::OK
+                       : Refuse(absl::StatusCode::kUnavailable, "PLACEMENT_UNAVAILABLE",
+                                "the tracker has not opened its stream to placement yet"));
   }
   Reactor* Drain(Context* context, const pb::DrainRequest* /*request*/,
                  pb::DrainResponse* /*response*/) override {
-    return NotOffered(context, "Drain");
+    return Finish(context, "Drain",
+                  Refuse(absl::StatusCode::kUnimplemented, "NOT_OFFERED",
+                         "Drain is not offered by this release"));
   }
 
  private:
@@ -223,12 +229,6 @@ class TrackerService final : public pb::TrackerService::CallbackService {
     if (!records) return;
     AddProviders(*records, response);
     AddConsumers(*records, response);
-  }
-
-  Reactor* NotOffered(Context* context, const std::string& method) {
-    return Finish(context, method,
-                  Refuse(absl::StatusCode::kUnimplemented, "NOT_OFFERED",
-                         method + " is not offered by this release"));
   }
 
   Reactor* Finish(Context* context, const std::string& method, const grpc::Status& status) {

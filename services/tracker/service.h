@@ -1,6 +1,6 @@
 // The tracker's own gRPC service: it shows the nodes, and runs audits when asked.
 //
-// Handlers never block. Calls that are not offered yet answer UNIMPLEMENTED / NOT_OFFERED.
+// Handlers never block. Drain is not offered yet: it answers UNIMPLEMENTED / NOT_OFFERED.
 #ifndef BERTH_SERVICES_TRACKER_SERVICE_H_
 #define BERTH_SERVICES_TRACKER_SERVICE_H_
 

@@ -242,14 +242,19 @@ bool UplinkSession::MakeReport() {
   return false;
 }
 
-// Tells the readiness if it changed: ready means that at least one hypervisor answers (T-104).
+// Tells the readiness if it changed: ready means that at least one hypervisor answers (T-104), and
+// that no caller of the tracker has disabled it.
 bool UplinkSession::MakeReadiness() {
-  const bool ready =
-      !std::all_of(nodes_.begin(), nodes_.end(), [](const Node* node) { return NotReady(*node); });
+  const bool disabled = counts_->disabled;
+  const bool ready = !disabled && !std::all_of(nodes_.begin(), nodes_.end(),
+                                               [](const Node* node) { return NotReady(*node); });
   if (told_ready_ == ready) return false;
   told_ready_ = ready;
   request_.mutable_readiness()->set_ready(ready);
-  if (!ready) request_.mutable_readiness()->set_reason("the hypervisor does not answer");
+  if (!ready) {
+    request_.mutable_readiness()->set_reason(disabled ? "the tracker was called to disable it"
+                                                      : "the hypervisor does not answer");
+  }
   return true;
 }
 

@@ -48,6 +48,7 @@ struct UplinkCounts {
   std::atomic<int64_t> sessions = 0;  // that placement welcomed
   std::atomic<int64_t> heartbeats = 0;
   std::atomic<int64_t> conflicts = 0;
+  std::atomic<bool> disabled = false;  // what SetDisabled() said last
   // The service record that the first Welcome named; empty: there was none. Only Work() of the
   // present session uses it.
   placement::v1::ServiceRegistration registered;

@@ -61,6 +61,11 @@ void Uplink::Greet() {
   if (session_ != nullptr) session_->Greet();
 }
 
+void Uplink::SetDisabled(bool disabled) {
+  counts_->disabled = disabled;
+  Notify();
+}
+
 void Uplink::AuditDone(const std::string& order_id) {
   MutexLock lock(&mutex_);
   if (session_ != nullptr) session_->AuditDone(order_id);

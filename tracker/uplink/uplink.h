@@ -67,6 +67,9 @@ class Uplink {
   // Sends another Hello. Placement answers it, and sends all records of those nodes for which
   // WantAllRecords() was called.
   void Greet();
+  // While `disabled`, tells placement that the tracker cannot do its work, so that placement disables
+  // the service (T-295).
+  void SetDisabled(bool disabled);
   // Tells placement that an ordered audit is done, after the reports that the audit caused were
   // sent.
   void AuditDone(const std::string& order_id);

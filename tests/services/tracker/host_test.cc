@@ -380,6 +380,16 @@ TEST_F(TrackerHostTest, ItsServiceAnswersForItsNodes) {
   ASSERT_EQ(audited.audits_size(), 2);  // T-46
   EXPECT_EQ(audited.audits(0).audit().result(), placement::v1::AUDIT_RESULT_COMPLETE);
   EXPECT_EQ(host_->runners()[0]->passes(), before + 1);
+
+  pb::SetProviderStatusResponse set;
+  EXPECT_EQ(call(&pb::TrackerService::Stub::SetProviderStatus, pb::SetProviderStatusRequest(), &set)
+                .error_code(),
+            grpc::StatusCode::UNAVAILABLE);  // there is no stream to placement yet
+  FakePlacement placement;
+  Connect(placement);
+  EXPECT_TRUE(
+      call(&pb::TrackerService::Stub::SetProviderStatus, pb::SetProviderStatusRequest(), &set)
+          .ok());  // T-385
   (*server)->Drain([this] { host_->Stop(); });
 }
 
