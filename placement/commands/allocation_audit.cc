@@ -281,4 +281,31 @@ std::optional<AllocationFinding> AuditConsumer(const State& state, ConsumerId co
   return migration != nullptr ? AuditMigration(*migration, held) : AuditUnknown(state, held);
 }
 
+std::optional<AllocationFinding> AuditOrphan(const State& state, const ReportedOrphan& orphan) {
+  const NodeRecordPtr node = FindNode(state, orphan.node);
+  if (node == nullptr) return std::nullopt;
+  if (!state.records().MovesOf(InstanceId{orphan.guest.uuid}).empty()) return std::nullopt;
+  const ConsumerPtr held = state.FindConsumer(orphan.guest);
+  if (held != nullptr) {
+    for (const Allocation& row : held->allocations) {
+      if (NodeOf(state, row.provider) == orphan.node) return std::nullopt;
+    }
+  }
+  return AllocationFinding{
+      orphan.guest,
+      held == nullptr ? AllocationFault::kMissing : AllocationFault::kWrongProvider,
+      absl::StrCat(
+          "guest ", orphan.name, " runs on node ", node->name, " of host ", node->host,
+          held == nullptr ? ", but holds nothing" : ", but holds something only elsewhere"),
+      held,
+      {},
+      /*repairable=*/false};
+}
+
+bool IsLeakCandidate(const State& state, const Consumer& consumer) {
+  const InstancePtr instance = state.records().FindInstance(InstanceId{consumer.id.uuid});
+  if (instance == nullptr) return AuditConsumer(state, consumer.id).has_value();
+  return IsRemovable(*instance) && state.records().MovesOf(instance->id).empty();
+}
+
 }  // namespace berth::placement

@@ -34,9 +34,26 @@ struct AllocationFinding {
   bool repairable = false;
 };
 
+// A guest that a tracker has reported as an orphan: it runs on the node, and no consumer held
+// anything there for it.
+struct ReportedOrphan {
+  ConsumerId guest;
+  ProviderId node;
+  std::string name;  // of the guest
+};
+
 // What is wrong with the allocations of the consumer; nothing if they are right or cannot be
 // judged. Of several faults, finds the first one in the order of AllocationFault.
 std::optional<AllocationFinding> AuditConsumer(const State& state, ConsumerId consumer);
+
+// The finding about an orphan: its guest holds nothing, or holds something on other nodes only. None
+// if something is held on the node by now, if the instance moves, or if the node is gone. No orphan
+// is repairable, because its amounts are not known from a record.
+std::optional<AllocationFinding> AuditOrphan(const State& state, const ReportedOrphan& orphan);
+
+// Whether the consumer holds something that its record no longer needs, or has no record although
+// its type asks for one (T-346). Cheaper than AuditConsumer, because it judges no amounts.
+bool IsLeakCandidate(const State& state, const Consumer& consumer);
 
 }  // namespace berth::placement
 

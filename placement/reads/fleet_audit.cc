@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <tuple>
 #include <utility>
 
 #include "placement/ground/check.h"
@@ -31,10 +32,44 @@ class FirstFindings {
   std::vector<AllocationFinding> findings_;
 };
 
+bool ByConsumer(const AllocationFinding& a, const AllocationFinding& b) {
+  return a.consumer < b.consumer;
+}
+
+// The findings about orphans after `after` about which AuditConsumer finds nothing, one for each
+// guest.
+std::vector<AllocationFinding> OrphanFindings(const State& state,
+                                              std::optional<AllocationFault> only,
+                                              std::optional<ConsumerId> after,
+                                              std::vector<ReportedOrphan> orphans) {
+  std::sort(orphans.begin(), orphans.end(), [](const ReportedOrphan& a, const ReportedOrphan& b) {
+    return std::tie(a.guest, a.node) < std::tie(b.guest, b.node);
+  });
+  std::vector<AllocationFinding> findings;
+  for (const ReportedOrphan& orphan : orphans) {
+    if (after && orphan.guest <= *after) continue;
+    if (!findings.empty() && findings.back().consumer == orphan.guest) continue;
+    if (AuditConsumer(state, orphan.guest)) continue;
+    std::optional<AllocationFinding> finding = AuditOrphan(state, orphan);
+    if (finding && (!only || finding->fault == *only)) findings.push_back(*std::move(finding));
+  }
+  return findings;
+}
+
 }  // namespace
 
+int64_t CountLeakCandidates(const State& state) {
+  int64_t count = 0;
+  state.consumers().ForEach([&](ConsumerId, const ConsumerPtr& consumer) {
+    count += IsLeakCandidate(state, *consumer) ? 1 : 0;
+    return true;
+  });
+  return count;
+}
+
 AllocationAuditPage AuditAllocations(const State& state, std::optional<AllocationFault> only,
-                                     std::optional<ConsumerId> after, int limit) {
+                                     std::optional<ConsumerId> after, int limit,
+                                     std::vector<ReportedOrphan> orphans) {
   BERTH_CHECK(limit > 0);
   const Records& records = state.records();
   FirstFindings instances(state, only, limit);
@@ -49,13 +84,14 @@ AllocationAuditPage AuditAllocations(const State& state, std::optional<Allocatio
   };
   after ? state.consumers().ForEachFrom(*after, other) : state.consumers().ForEach(other);
   std::vector<AllocationFinding> first = instances.Take(), second = others.Take();
+  const std::vector<AllocationFinding> guests =
+      OrphanFindings(state, only, after, std::move(orphans));
+  second.insert(second.end(), guests.begin(), guests.end());
+  std::sort(second.begin(), second.end(), ByConsumer);
   AllocationAuditPage page;
   std::merge(std::make_move_iterator(first.begin()), std::make_move_iterator(first.end()),
              std::make_move_iterator(second.begin()), std::make_move_iterator(second.end()),
-             std::back_inserter(page.findings),
-             [](const AllocationFinding& a, const AllocationFinding& b) {
-               return a.consumer < b.consumer;
-             });
+             std::back_inserter(page.findings), ByConsumer);
   page.more = page.findings.size() > static_cast<size_t>(limit);
   if (page.more) page.findings.resize(limit);
   return page;

@@ -35,6 +35,20 @@ absl::StatusOr<std::optional<placement::AllocationFault>> FaultOf(pb::Allocation
   return static_cast<placement::AllocationFault>(fault);
 }
 
+std::vector<placement::ReportedOrphan> ReportedOrphans(const State& state) {
+  std::vector<placement::ReportedOrphan> orphans;
+  pb::Node reported;
+  state.nodes().ForEach([&](placement::ProviderId id, const placement::NodeRecordPtr& node) {
+    reported.ParseFromString(node->account);
+    for (const pb::Orphan& orphan : reported.orphans()) {
+      const auto guest = ConsumerId::Parse(orphan.uuid());
+      if (guest) orphans.push_back({*guest, id, orphan.name()});
+    }
+    return true;
+  });
+  return orphans;
+}
+
 void FillFinding(const State& state, const placement::AllocationFinding& finding,
                  pb::AllocationFinding* to) {
   to->set_consumer_uuid(finding.consumer.ToString());

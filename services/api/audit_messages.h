@@ -4,6 +4,7 @@
 #define BERTH_SERVICES_API_AUDIT_MESSAGES_H_
 
 #include <optional>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "berth/placement/v1/audit.pb.h"
@@ -18,6 +19,9 @@ namespace pb = ::berth::placement::v1;
 // The fault that a request names; none if it names none. Fails with INVALID_FIELD for a number that
 // this release does not know.
 absl::StatusOr<std::optional<placement::AllocationFault>> FaultOf(pb::AllocationFault fault);
+
+// The guests that the trackers' last reports name as orphans. Decodes the account of every node.
+std::vector<placement::ReportedOrphan> ReportedOrphans(const placement::State& state);
 
 void FillFinding(const placement::State& state, const placement::AllocationFinding& finding,
                  pb::AllocationFinding* to);

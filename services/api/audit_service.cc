@@ -23,7 +23,8 @@ absl::Status AuditAllocations(const State& state, const pb::AuditAllocationsRequ
   if (page.after()) after = ConsumerId::Parse(*page.after());
   const placement::Revision read_at = state.position().revision;
   SetRevision(page.RevisionToAnswer(read_at), response->mutable_revision());
-  const auto found = placement::AuditAllocations(state, fault, after, page.limit());
+  const auto found =
+      placement::AuditAllocations(state, fault, after, page.limit(), ReportedOrphans(state));
   for (const auto& finding : found.findings) FillFinding(state, finding, response->add_findings());
   if (found.more) {
     const std::string last = found.findings.back().consumer.ToString();

@@ -1,8 +1,11 @@
 #include "services/placement/metrics.h"
 
 #include <map>
+#include <memory>
 #include <string>
 
+#include "absl/time/clock.h"
+#include "placement/ground/mutex.h"
 #include "placement/reads/fleet_audit.h"
 #include "placement/reads/fleet_sums.h"
 #include "services/wire/form.h"
@@ -146,10 +149,32 @@ void MeasureClasses(const State& state, Samples* samples) {
   }
 }
 
+// Counts leak candidates, at most once in kLeakAge: that looks at every consumer. Thread-safe.
+class LeakCount {
+ public:
+  int64_t Of(const State& state) {
+    placement::MutexLock lock(&mutex_);
+    const absl::Time now = absl::Now();
+    if (now - counted_at_ >= kLeakAge || counted_at_ > now) {
+      count_ = placement::CountLeakCandidates(state);
+      counted_at_ = now;
+    }
+    return count_;
+  }
+
+ private:
+  static constexpr absl::Duration kLeakAge = absl::Seconds(30);
+
+  placement::Mutex mutex_;
+  absl::Time counted_at_ ABSL_GUARDED_BY(mutex_) = absl::InfinitePast();
+  int64_t count_ ABSL_GUARDED_BY(mutex_) = 0;
+};
+
 }  // namespace
 
 void MeasurePlacement(const placement::Ledger* ledger, const Workers* workers,
                       const ReportSessions* sessions, absl::Duration stale_age, Metrics* metrics) {
+  const auto leaks = std::make_shared<LeakCount>();
   metrics->AddSource([=](Samples* samples) {
     const placement::StatePtr state = ledger->Newest();
     MeasureLedger(*ledger, *state, samples);
@@ -158,6 +183,9 @@ void MeasurePlacement(const placement::Ledger* ledger, const Workers* workers,
     samples->Gauge("stale_migrations",
                    "Migrations that may hold resources and do not go on (--stale-migration-age).",
                    static_cast<double>(placement::StaleMigrations(*state, stale_age).size()));
+    samples->Gauge("leak_candidates",
+                   "Consumers whose records are gone or over; counted every 30 s at most.",
+                   static_cast<double>(leaks->Of(*state)));
     MeasureClasses(*state, samples);
     samples->Gauge("worker_queue_length", "Searches and lists that wait for a worker.",
                    workers->queue_length());

@@ -52,6 +52,37 @@ TEST_F(AuditCalls, FindingsOfTheAuditAreRepairedOneByOne) {
   tracker.End();
 }
 
+TEST_F(AuditCalls, GuestsThatTrackersReportAsOrphansAreFound) {
+  Tracker tracker(channel_, host_, node_);
+  tracker.Hello("");
+  tracker.Next();
+  pb::SessionRequest report = tracker.MakeSnapshot(1, 16, std::nullopt);
+  pb::Orphan& orphan = *report.mutable_report()->mutable_orphans()->add_orphans();
+  orphan.set_uuid(Random());
+  orphan.set_name("by-hand");
+  tracker.stream().Write(report);
+  ASSERT_TRUE(tracker.Next().has_ack());
+  pb::AuditAllocationsRequest audit;
+  audit.set_page_size(1000);
+  pb::AuditAllocationsResponse audited;
+  const auto finding = [&]() -> pb::AllocationFinding {
+    Do("AuditService/AuditAllocations", audit, &audited);
+    for (const pb::AllocationFinding& one : audited.findings()) {
+      if (one.consumer_uuid() == orphan.uuid()) return one;
+    }
+    return pb::AllocationFinding();
+  };
+  EXPECT_EQ(finding().fault(), pb::ALLOCATION_FAULT_MISSING);                    // T-345
+  EXPECT_NE(finding().message().find("guest by-hand runs"), std::string::npos);  // T-345
+  EXPECT_FALSE(finding().repairable());
+  pb::SetAllocationsRequest claim = ClaimOn(node_, 3);
+  claim.mutable_consumers(0)->set_consumer_uuid(orphan.uuid());
+  pb::SetAllocationsResponse claimed;
+  Do("AllocationService/SetAllocations", claim, &claimed);
+  EXPECT_TRUE(finding().consumer_uuid().empty());  // it holds something there now
+  tracker.End();
+}
+
 TEST_F(AuditCalls, StaleMigrationsAreListedWithWhatTheyHold) {
   Tracker tracker(channel_, host_, node_);
   tracker.Appear(16);

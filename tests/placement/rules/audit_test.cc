@@ -194,7 +194,7 @@ TEST_F(RulesAudit, PagesGoOnWhereTheyEnded) {
   std::optional<ConsumerId> after;
   bool more = true;
   while (more) {
-    const auto page = AuditAllocations(world().state(), std::nullopt, after, 2);
+    const auto page = AuditAllocations(world().state(), std::nullopt, after, 2, {});
     ASSERT_LE(page.findings.size(), 2u);
     for (const auto& finding : page.findings) found.push_back(finding.consumer);
     more = page.more;
@@ -202,8 +202,51 @@ TEST_F(RulesAudit, PagesGoOnWhereTheyEnded) {
   }
   EXPECT_EQ(found.size(), 7u);  // T-345: four missing, three superfluous
   EXPECT_TRUE(std::is_sorted(found.begin(), found.end()));
-  EXPECT_EQ(AuditAllocations(world().state(), kMissing, {}, 10).findings.size(), 4u);
-  EXPECT_EQ(AuditAllocations(world().state(), kWrongAmount, {}, 10).findings.size(), 0u);
+  EXPECT_EQ(AuditAllocations(world().state(), kMissing, {}, 10, {}).findings.size(), 4u);
+  EXPECT_EQ(AuditAllocations(world().state(), kWrongAmount, {}, 10, {}).findings.size(), 0u);
+}
+
+// A tracker has reported guests for which it knew no allocations.
+TEST_F(RulesAudit, OrphansAreFoundOnceAndNotRepaired) {
+  const auto found = [&](std::optional<AllocationFault> only = std::nullopt) {
+    std::vector<ReportedOrphan> orphans;
+    for (const char* guest : {"stranger", "vm"}) {
+      orphans.push_back({world().consumer(guest), world().provider("n1"), guest});
+      orphans.push_back({world().consumer(guest), world().provider("n2"), guest});
+    }
+    return AuditAllocations(world().state(), only, {}, 10, orphans).findings;
+  };
+  Put(1);  // its record says n1, but it holds nothing: one finding, by the record
+  const auto both = found();
+  ASSERT_EQ(both.size(), 2u);  // T-345
+  for (const AllocationFinding& finding : both) {
+    EXPECT_EQ(finding.fault, kMissing);  // T-345
+    EXPECT_EQ(finding.repairable, finding.consumer == world().consumer("vm"));
+  }
+  EXPECT_EQ(found(kSuperfluous).size(), 0u);
+  Hold("n1{VCPU:2, MEMORY_MB:512, DISK_GB:16}");
+  moves_.Hold("stranger", "n1{VCPU:1}");
+  ASSERT_EQ(found(kMissing).size(), 0u);
+  const auto elsewhere = found(kWrongProvider);  // both are said to run on n2, too
+  ASSERT_EQ(elsewhere.size(), 2u);               // T-345
+  EXPECT_NE(elsewhere[0].why.find("runs on node n2 of host h2"), std::string::npos);
+  ASSERT_EQ(moves_.Answer(CreateMigration{moves_.Move(MigrationType::kLive, 1, 2)}), "OK");
+  EXPECT_EQ(found().size(), 1u);  // the instance moves: only the stranger is judged
+}
+
+TEST_F(RulesAudit, LeaksAreCounted) {
+  Put(1);
+  Hold("n1{VCPU:2, MEMORY_MB:512, DISK_GB:16}");
+  EXPECT_EQ(CountLeakCandidates(world().state()), 0);
+  Put(1, "deleted");
+  EXPECT_EQ(CountLeakCandidates(world().state()), 1);  // T-346
+  moves_.Hold("unknown", "n2{VCPU:1}");
+  EXPECT_EQ(CountLeakCandidates(world().state()), 1);  // its record may come soon
+  State later = world().state();
+  Position position = later.position();
+  position.ledger_time += absl::Hours(2);
+  later.set_position(position);
+  EXPECT_EQ(CountLeakCandidates(later), 2);  // T-346
 }
 
 TEST_F(RulesAudit, AMoveThatDoesNotGoOnIsStale) {
