@@ -281,6 +281,13 @@ struct ReportedProvider {
   std::vector<std::string> traits_absent;
   std::optional<std::vector<AggregateId>> aggregates = std::nullopt;  // none: stay as they are
 };
+// Everything that a consumer shall hold on the providers of a node. Its other allocations stay, as
+// do its owner and its lease (T-209).
+struct ReportedHolding {
+  ConsumerId consumer;
+  Generation expected_generation;
+  std::vector<ProviderAmounts> allocations;
+};
 // One node's report (T-226): a snapshot, or a delta to the report before it. A delta is refused
 // with REPORT_GAP if its number does not follow the number of the last applied report (T-229).
 struct ApplyReport {
@@ -297,6 +304,7 @@ struct ApplyReport {
   bool complete = true;
   std::vector<ReportedProvider> providers;  // parents before children
   std::vector<ProviderId> removed;          // by a delta; children before parents
+  std::vector<ReportedHolding> holdings;
 };
 // Makes the record of a node, and its root provider, before its tracker reports it.
 struct CreateNode {

@@ -79,6 +79,23 @@ void RemovedFields(Faults& faults, const ApplyReport& report, const Ids& reporte
   }
 }
 
+bool IsAllocated(Amount amount) { return amount >= 1 && amount <= kAmountMax; }
+
+void HoldingFields(Faults& faults, const std::vector<ReportedHolding>& holdings) {
+  if (!AtMostField(faults, "allocations", holdings.size(), kConsumersMax)) return;
+  EachOnce<ConsumerId>(faults, "consumer", "allocations", holdings,
+                       [](const ReportedHolding& holding) { return holding.consumer; });
+  for (size_t i = 0; i < holdings.size(); ++i) {
+    const std::string field = absl::StrCat("allocations[", i, "].allocations");
+    CountField(faults, field, holdings[i].allocations.size(), kConsumerProvidersMax);
+    EachOnce<ProviderId>(faults, "provider", field, holdings[i].allocations,
+                         [](const ProviderAmounts& amounts) { return amounts.provider; });
+    for (const ProviderAmounts& amounts : holdings[i].allocations) {
+      AmountFields(faults, field, amounts, IsAllocated, absl::StrCat("1 to ", kAmountMax));
+    }
+  }
+}
+
 void NamesOnce(Faults& faults, const std::vector<ReportedProvider>& providers) {
   absl::flat_hash_set<absl::string_view> names;
   for (size_t i = 0; i < providers.size(); ++i) {
@@ -113,13 +130,16 @@ absl::Status CheckForm(const ApplyReport& report) {
   }
   NamesOnce(faults, report.providers);
   RemovedFields(faults, report, before);
+  HoldingFields(faults, report.holdings);
   return faults.status();
 }
 // Refuses, in this order: a malformed report; SERVICE_NOT_REGISTERED; TRACKER_FENCED; POLICY_DENIED
 // for a node of another host whose tracker is up; REPORT_GAP; PARENT_NOT_FOUND; POLICY_DENIED for
 // providers that do not belong to the node; DUPLICATE_PROVIDER; PROVIDER_GENERATION_CONFLICT, which
 // names every provider that differs; PROVIDER_LOOP; then, provider by provider, INVALID_INVENTORY,
-// RESOURCE_CLASS_NOT_FOUND, INVENTORY_IN_USE. A process numbers its reports of a node.
+// RESOURCE_CLASS_NOT_FOUND, INVENTORY_IN_USE. With holdings, POLICY_DENIED is also for consumers and
+// providers that are not on the node, and INVENTORY_IN_USE comes among the refusals of a Reshape,
+// which begin with CONSUMER_GENERATION_CONFLICT and come last. A process numbers its reports of a node.
 // REPORT_GAP: a delta does not directly follow the last report, or a report has the last number but
 // other content. The last report again, or an earlier number, succeeds without effect (T-398).
 absl::StatusOr<Outcome> Decide(const State& state, const ApplyReport& command,

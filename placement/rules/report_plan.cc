@@ -57,12 +57,14 @@ absl::StatusOr<Outcome> ReportPlan::Decide(const RuleContext& context) const {
   if (IsStale()) return KeepAll();
   BERTH_RETURN_IF_ERROR(CheckSequence());
   BERTH_RETURN_IF_ERROR(CheckSubtree());
+  BERTH_RETURN_IF_ERROR(CheckHoldings());
   const Removals removals = DecideRemovals();
   BERTH_RETURN_IF_ERROR(CheckNames(removals));
   BERTH_RETURN_IF_ERROR(CheckGenerations());
   BERTH_RETURN_IF_ERROR(CheckLoops());
   BERTH_ASSIGN_OR_RETURN(const Content content, ResolveContent());
-  return MakeOutcome(removals, content, context);
+  if (report_.holdings.empty()) return MakeOutcome(removals, content, context);
+  return DecideReshape(removals, content, context);
 }
 
 absl::Status ReportPlan::CheckOwner() const {
@@ -207,7 +209,7 @@ absl::StatusOr<std::vector<InventoryRow>> ReportPlan::ResolveRows(size_t at,
     rows.push_back(MakeRow(*id, named.inventory));
   }
   std::sort(rows.begin(), rows.end(), ByClass);
-  if (places_[at]) {
+  if (places_[at] && report_.holdings.empty()) {
     BERTH_RETURN_IF_ERROR(CheckNoneInUseGoes(state_, *places_[at], rows));
   }
   return rows;

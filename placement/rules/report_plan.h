@@ -85,6 +85,15 @@ class ReportPlan {
   // INVALID_FIELD if one report has too many of them.
   absl::StatusOr<Content> ResolveContent() const;
 
+  // PERMISSION_DENIED / POLICY_DENIED if a reported holding is of a consumer that holds nothing on
+  // the node, or names a provider of others.
+  absl::Status CheckHoldings() const;
+  // The reported holdings, with what their consumers hold elsewhere.
+  std::vector<ConsumerAllocations> WantedAllocations() const;
+  // The outcome of a report with holdings. Refuses as a Reshape does, from
+  // CONSUMER_GENERATION_CONFLICT on.
+  absl::StatusOr<Outcome> DecideReshape(const Removals& removals, const Content& content,
+                                        const RuleContext& context) const;
   Outcome MakeOutcome(const Removals& removals, const Content& content,
                       const RuleContext& context) const;
   // The answer to a stale report: the reported providers as they are now.
@@ -95,6 +104,7 @@ class ReportPlan {
   // Whether this report and the last applied report come from the same process.
   bool IsFromRecordedProcess() const;
   bool IsOwn(const ProviderPlace& place) const;
+  bool IsOnNode(ProviderId id) const;  // like IsOwn; false if the provider does not exist
   // Whether a tracker made the provider.
   bool IsMade(const ProviderConfig& config) const;
   std::vector<char> Unwanted() const;

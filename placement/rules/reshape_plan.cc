@@ -46,7 +46,7 @@ void CompareGenerations(const ProviderPlace& place, const std::string& field,
 }
 
 ReshapePlan::ReshapePlan(const State& state, std::vector<ReshapedConfig> configs,
-                         const std::vector<ConsumerAllocations>& consumers)
+                         const std::vector<ConsumerAllocations>& consumers, bool keeps_leases)
     : state_(state), configs_(std::move(configs)) {
   for (const ReshapedConfig& config : configs_) finals_.emplace(config.id, config.after);
   std::vector<Holder> holders;
@@ -58,7 +58,7 @@ ReshapePlan::ReshapePlan(const State& state, std::vector<ReshapedConfig> configs
         released_[{row.provider, row.resource_class}] += row.amount;
       }
     }
-    holders.push_back({consumer.consumer, before, &consumer});
+    holders.push_back({consumer.consumer, before, &consumer, keeps_leases});
   }
   claims_.emplace(state_, std::move(holders), &finals_);
 }

@@ -53,9 +53,11 @@ void CompareGenerations(const ProviderPlace& place, const std::string& field,
 
 class ReshapePlan {
  public:
+  // `keeps_leases`: a consumer keeps the lease that it has, and the one in `consumers` is ignored.
+  //
   // REQUIRES: each provider occurs once in `configs`.
   ReshapePlan(const State& state, std::vector<ReshapedConfig> configs,
-              const std::vector<ConsumerAllocations>& consumers);
+              const std::vector<ConsumerAllocations>& consumers, bool keeps_leases = false);
 
   // PROVIDER_IN_USE if a consumer that the request does not list holds something on a removed
   // provider (P-60).

@@ -54,6 +54,20 @@ absl::StatusOr<ReportedProvider> ReportedProviderOf(const std::string& field,
   return provider;
 }
 
+absl::StatusOr<std::vector<placement::ReportedHolding>> HoldingsOf(const pb::Report& report) {
+  std::vector<placement::ReportedHolding> holdings;
+  for (const pb::HeldAllocations& from : report.allocations()) {
+    const std::string field = absl::StrCat("report.allocations[", holdings.size(), "]");
+    placement::ReportedHolding& holding = holdings.emplace_back();
+    BERTH_ASSIGN_OR_RETURN(holding.consumer,
+                           ParseId<ConsumerId>(field + ".consumer_uuid", from.consumer_uuid()));
+    holding.expected_generation = placement::Generation{from.generation()};
+    BERTH_ASSIGN_OR_RETURN(holding.allocations,
+                           ProviderAmountsOf(field + ".allocations", from.allocations()));
+  }
+  return holdings;
+}
+
 // Fails if a node is named twice, or if a node is both named and retired.
 absl::Status CheckNamedOnce(const HelloFacts& facts) {
   std::vector<ProviderId> named = facts.retired;
@@ -167,6 +181,7 @@ absl::StatusOr<ApplyReport> ApplyReportOf(const State& state, const HelloFacts& 
   }
   BERTH_ASSIGN_OR_RETURN(command.removed, ParseIds<ProviderId>("report.removed_provider_uuids",
                                                                report.removed_provider_uuids()));
+  BERTH_ASSIGN_OR_RETURN(command.holdings, HoldingsOf(report));
   return command;
 }
 

@@ -53,19 +53,28 @@ absl::StatusOr<placement::ConsumerAllocations> ConsumerOf(absl::string_view fiel
   consumer.user = from.user_id();
   consumer.type = from.consumer_type();
   BERTH_RETURN_IF_ERROR(CheckMappings(field, from));
-  for (const pb::ProviderAllocation& allocation : from.allocations()) {
+  BERTH_ASSIGN_OR_RETURN(
+      consumer.allocations,
+      ProviderAmountsOf(absl::StrCat(field, ".allocations"), from.allocations()));
+  return consumer;
+}
+
+absl::StatusOr<std::vector<placement::ProviderAmounts>> ProviderAmountsOf(
+    absl::string_view field,
+    const google::protobuf::RepeatedPtrField<pb::ProviderAllocation>& from) {
+  std::vector<placement::ProviderAmounts> all;
+  for (const pb::ProviderAllocation& allocation : from) {
     BERTH_ASSIGN_OR_RETURN(
         const auto provider,
-        ParseId<ProviderId>(
-            absl::StrCat(field, ".allocations[", consumer.allocations.size(), "].provider_uuid"),
-            allocation.provider_uuid()));
-    placement::ProviderAmounts& amounts = consumer.allocations.emplace_back();
+        ParseId<ProviderId>(absl::StrCat(field, "[", all.size(), "].provider_uuid"),
+                            allocation.provider_uuid()));
+    placement::ProviderAmounts& amounts = all.emplace_back();
     amounts.provider = provider;
     for (const auto* entry : SortedEntries(allocation.resources())) {
       amounts.amounts.push_back({entry->first, entry->second});
     }
   }
-  return consumer;
+  return all;
 }
 
 absl::StatusOr<std::vector<placement::ConsumerAllocations>> ConsumersOf(

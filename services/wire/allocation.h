@@ -23,6 +23,10 @@ absl::StatusOr<placement::CommandBody> AdjustAllocationsCommand(
 // for error messages.
 absl::StatusOr<placement::ConsumerAllocations> ConsumerOf(absl::string_view field,
                                                           const pb::ConsumerAllocations& from);
+// Converts the allocations of one consumer. `field` is the path of the list.
+absl::StatusOr<std::vector<placement::ProviderAmounts>> ProviderAmountsOf(
+    absl::string_view field,
+    const google::protobuf::RepeatedPtrField<pb::ProviderAllocation>& from);
 absl::StatusOr<std::vector<placement::ConsumerAllocations>> ConsumersOf(
     const google::protobuf::RepeatedPtrField<pb::ConsumerAllocations>& consumers);
 

@@ -1,0 +1,95 @@
+// The methods of ReportPlan for a report that also moves allocations (T-209).
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "placement/rules/report_plan.h"
+#include "placement/rules/reshape_plan.h"
+#include "placement/state/lookup.h"
+
+namespace berth::placement {
+namespace {
+
+absl::Status DeniedHolding(const ReportedHolding& holding, const std::string& message) {
+  return Refuse(absl::StatusCode::kPermissionDenied, "POLICY_DENIED",
+                absl::StrCat("consumer ", holding.consumer.ToString(), " ", message),
+                {{{"consumer", holding.consumer.ToString()}, {"field", "allocations"}}});
+}
+
+}  // namespace
+
+bool ReportPlan::IsOnNode(ProviderId id) const {
+  const std::optional<ProviderPlace> place = state_.FindProvider(id);
+  return place && IsOwn(*place);
+}
+
+absl::Status ReportPlan::CheckHoldings() const {
+  for (const ReportedHolding& holding : report_.holdings) {
+    const ConsumerPtr before = state_.FindConsumer(holding.consumer);
+    const auto is_here = [this](const Allocation& row) { return IsOnNode(row.provider); };
+    if (before && std::none_of(before->allocations.begin(), before->allocations.end(), is_here)) {
+      return DeniedHolding(holding, "holds nothing on the node");
+    }
+    for (const ProviderAmounts& wanted : holding.allocations) {
+      if (entry_of_.contains(wanted.provider) || IsOnNode(wanted.provider)) continue;
+      return DeniedHolding(
+          holding, absl::StrCat("cannot get anything of provider ", wanted.provider.ToString(),
+                                ", which is not part of the node"));
+    }
+  }
+  return absl::OkStatus();
+}
+
+std::vector<ConsumerAllocations> ReportPlan::WantedAllocations() const {
+  std::vector<ConsumerAllocations> wanted;
+  for (const ReportedHolding& holding : report_.holdings) {
+    ConsumerAllocations& one = wanted.emplace_back();
+    one.consumer = holding.consumer;
+    one.expected_generation = holding.expected_generation;
+    one.allocations = holding.allocations;
+    // A consumer that is gone is refused later, by its generation.
+    const ConsumerPtr before = state_.FindConsumer(holding.consumer);
+    if (before == nullptr) continue;
+    one.project = before->owner->project;
+    one.user = before->owner->user;
+    one.type = before->owner->type;
+    std::vector<Allocation> elsewhere;
+    for (const Allocation& row : before->allocations) {
+      if (!IsOnNode(row.provider)) elsewhere.push_back(row);
+    }
+    std::vector<ProviderAmounts> kept = AmountsOf(state_.catalog(), elsewhere);
+    std::move(kept.begin(), kept.end(), std::back_inserter(one.allocations));
+  }
+  return wanted;
+}
+
+absl::StatusOr<Outcome> ReportPlan::DecideReshape(const Removals& removals, const Content& content,
+                                                  const RuleContext& context) const {
+  Outcome outcome = MakeOutcome(removals, content, context);
+  std::vector<ReshapedConfig> configs;
+  for (size_t i = 0; i < places_.size(); ++i) {
+    const ProviderAnswer& answer = outcome.result.providers[i];
+    configs.push_back({answer.config->id, places_[i], answer.config, answer.root});
+  }
+  for (const int p : removals.going) {
+    configs.push_back(
+        {root_->tree->config(p).id, ProviderPlace{root_->tree, p}, nullptr, ProviderId()});
+  }
+  // Parents come before their children, and removed children before their parents.
+  for (size_t i = 0; i < configs.size(); ++i) configs[i].order = static_cast<int>(i);
+  const std::vector<ConsumerAllocations> wanted = WantedAllocations();
+  ReshapePlan plan(state_, std::move(configs), wanted, /*keeps_leases=*/true);
+  BERTH_RETURN_IF_ERROR(plan.CheckConsumers({}, /*keep_unchanged=*/true));
+  Outcome reshaped = plan.MakeOutcome(context);
+  outcome.result.over_capacity = std::move(reshaped.result.over_capacity);
+  Changes changes;
+  changes.insert(changes.end(), content.new_classes.begin(), content.new_classes.end());
+  changes.insert(changes.end(), content.new_traits.begin(), content.new_traits.end());
+  std::move(reshaped.changes.begin(), reshaped.changes.end(), std::back_inserter(changes));
+  changes.push_back(std::move(outcome.changes.back()));  // the record of the node
+  outcome.changes = std::move(changes);
+  return outcome;
+}
+
+}  // namespace berth::placement
