@@ -32,7 +32,7 @@ struct KnownAllocation {
   std::string consumer_uuid;
   std::string instance_uuid;  // if the consumer is a migration: the guest that moves; else empty
   std::map<std::string, int64_t> amounts;  // by resource class
-  std::string consumer_type;               // for example INSTANCE
+  std::string consumer_type = {};          // for example INSTANCE
 };
 
 // Names a state of placement's ledger.

@@ -62,19 +62,13 @@ TEST(CpuMisfits, AreFindings) {
   account.PutInstance(InstanceThat(Has::kNoCells));
   NodeConfiguration configuration;
   configuration.cpu_dedicated_set = CpuSet::Range(4, 7);
-  const Facts facts = OrdinaryFacts();
-  const Audit audit = *RunAudit({facts,
-                                 nullptr,
-                                 configuration,
-                                 "node-1",
-                                 "n",
-                                 {},
-                                 {},
-                                 MonotonicTime(),
-                                 absl::UnixEpoch(),
-                                 std::chrono::seconds(5),
-                                 nullptr,
-                                 &account});
+  const Audit audit = *RunAudit({.facts = std::make_shared<const Facts>(OrdinaryFacts()),
+                                 .configuration = configuration,
+                                 .node_uuid = "node-1",
+                                 .node_name = "n",
+                                 .wall_now = absl::UnixEpoch(),
+                                 .orphan_confirmation = std::chrono::seconds(5),
+                                 .account = &account});
   EXPECT_THAT(audit.findings, testing::Contains(testing::Field(
                                   &Finding::text, testing::HasSubstr("cpu_shared_set"))));  // T-35
 }

@@ -42,24 +42,17 @@ class LeftBehindTest : public testing::Test {
   Audit Pass(seconds later) {
     Count();
     now_ += later;
-    Audit audit = *RunAudit({facts_,
-                             &records_,
-                             {},
-                             "node-1",
-                             "n",
-                             orphans_,
-                             findings_,
-                             now_,
-                             absl::UnixEpoch(),
-                             seconds(5),
-                             nullptr,
-                             &account_,
-                             nullptr,
-                             &left_});
-    findings_ = audit.finding_memory;
-    left_ = audit.left_memory;
-    orphans_ = audit.memory;
-    return audit;
+    before_ = *RunAudit({.facts = std::make_shared<const Facts>(facts_),
+                         .records = &records_,
+                         .configuration = {},
+                         .node_uuid = "node-1",
+                         .node_name = "n",
+                         .before = before_ ? &*before_ : nullptr,
+                         .now = now_,
+                         .wall_now = absl::UnixEpoch(),
+                         .orphan_confirmation = seconds(5),
+                         .account = &account_});
+    return *before_;
   }
   static std::vector<Finding> FoundBy(const Audit& audit) {
     std::vector<Finding> found;
@@ -75,9 +68,7 @@ class LeftBehindTest : public testing::Test {
   std::vector<Migration> migrations_;
   NodeAccount account_{kHere, NodeResources()};
   MonotonicTime now_{};
-  FindingMemory findings_;
-  LeftBehindMemory left_;
-  OrphanMemory orphans_;
+  std::optional<Audit> before_;
 };
 
 TEST_F(LeftBehindTest, AllocationsWithoutUseAreFound) {
@@ -117,7 +108,7 @@ TEST_F(LeftBehindTest, AllocationsAreAFindingOnceTheyStay) {
   ASSERT_THAT(found, SizeIs(1));  // T-143
   EXPECT_EQ(found[0].subject, "a");
   EXPECT_EQ(found[0].text, "instance a is deleted, and still has allocations on this node");
-  EXPECT_NE(Digest(second.report), Digest(first.report)) << "placement is told";
+  EXPECT_NE(second.digest.whole, first.digest.whole) << "placement is told";
   EXPECT_THAT(second.warnings, ElementsAre("node n: " + found[0].text));
   EXPECT_THAT(Pass(seconds(60)).warnings, IsEmpty()) << "it is logged once";
   records_.allocations.clear();
