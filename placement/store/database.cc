@@ -251,9 +251,9 @@ int Database::AppendPrepare(absl::string_view text, std::string* sql) {
   return number;
 }
 
-void Database::KeepPrepared(std::string text, int number) {
+void Database::KeepPrepared(const std::string& text, int number) {
   if (std::exchange(forgets_, false)) last_forgotten_ = number - 1;
-  prepared_.emplace(std::move(text), number);
+  prepared_.emplace(text, number);
 }
 
 absl::Status Database::RunPrepared(absl::string_view before, const Statement& statement,
@@ -271,7 +271,7 @@ absl::Status Database::RunPrepared(absl::string_view before, const Statement& st
   const int number = AppendPrepare(text, &sql);
   absl::StrAppend(&sql, "; EXECUTE s", number, statement.ValueList(), after);
   BERTH_RETURN_IF_ERROR(Run(sql, rows));
-  KeepPrepared(std::move(text), number);
+  KeepPrepared(text, number);
   return absl::OkStatus();
 }
 

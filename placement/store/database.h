@@ -108,7 +108,7 @@ class Database {
   // or an empty one. Fails as Run.
   absl::Status End(QueryRows* rows);
   int AppendPrepare(absl::string_view text, std::string* sql);
-  void KeepPrepared(std::string text, int number);
+  void KeepPrepared(const std::string& text, int number);
   absl::Status RunPrepared(absl::string_view before, const Statement& statement,
                            absl::string_view after, QueryRows* rows);
   // Checks `status`, the result of a COMMIT, and returns it. Exception: if PostgreSQL itself did
