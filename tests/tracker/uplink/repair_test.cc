@@ -33,6 +33,9 @@ TEST_F(ClaimTest, APassGivesAnInstanceTheNodeOfItsGuest) {
 }
 
 TEST_F(ClaimTest, ARepairThatFailsIsToldAndTriedAgain) {
+  placement_->write = [this](const v1::RecordWrite& write) {
+    return std::make_optional(ledger_.Answer(write, grpc::StatusCode::UNAVAILABLE));
+  };
   Start();
   v1::Instance instance = ledger_.Create(kGuest);
   ledger_.CreateMove(kOther, &instance);
@@ -42,9 +45,6 @@ TEST_F(ClaimTest, ARepairThatFailsIsToldAndTriedAgain) {
     changed->mutable_migration_context()->set_migration_uuid(kRunning);  // of another migration
   });
   ASSERT_TRUE(Tell(kGuest));
-  placement_->write = [this](const v1::RecordWrite& write) {
-    return std::make_optional(ledger_.Answer(write, grpc::StatusCode::UNAVAILABLE));
-  };
   EXPECT_THAT(Pass().repairs, SizeIs(1));
   uplink_->Notify();
   std::vector<std::string> texts;
