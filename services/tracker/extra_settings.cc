@@ -1,7 +1,6 @@
 #include "services/tracker/extra_settings.h"
 
 #include <optional>
-#include <string>
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"

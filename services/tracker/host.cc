@@ -8,7 +8,6 @@
 #include <set>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
 #include "services/process/log.h"
 #include "tracker/ground/status_macros.h"
 

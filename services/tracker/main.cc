@@ -12,7 +12,6 @@
 #include <utility>
 #include <vector>
 
-#include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "grpcpp/impl/codegen/service_type.h"
 #include "services/process/libraries.h"

@@ -1,7 +1,6 @@
 #include "services/tracker/service.h"
 
 #include <algorithm>
-#include <chrono>
 #include <utility>
 #include <vector>
 

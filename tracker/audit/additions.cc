@@ -1,7 +1,5 @@
 #include "tracker/audit/additions.h"
 
-#include <map>
-
 #include "absl/strings/str_cat.h"
 
 namespace berth::tracker {

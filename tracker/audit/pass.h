@@ -5,7 +5,6 @@
 #define BERTH_TRACKER_AUDIT_PASS_H_
 
 #include <memory>
-#include <optional>
 #include <string>
 #include <vector>
 

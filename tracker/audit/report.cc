@@ -1,9 +1,7 @@
 #include "tracker/audit/report.h"
 
 #include <algorithm>
-#include <cstdint>
 
-#include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "tracker/audit/audit_keys.h"

@@ -9,7 +9,6 @@
 
 #include "absl/functional/function_ref.h"
 #include "tracker/cells/pinning.h"
-#include "tracker/ground/check.h"
 
 namespace berth::tracker {
 namespace {

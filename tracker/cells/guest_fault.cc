@@ -1,7 +1,6 @@
 #include "tracker/cells/guest_fault.h"
 
 #include <utility>
-#include <vector>
 
 #include "absl/strings/cord.h"
 #include "absl/strings/numbers.h"

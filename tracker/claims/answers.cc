@@ -1,7 +1,5 @@
 #include "tracker/claims/answers.h"
 
-#include <algorithm>
-
 #include "tracker/claims/refusal.h"
 
 namespace berth::tracker {

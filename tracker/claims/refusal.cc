@@ -1,6 +1,5 @@
 #include "tracker/claims/refusal.h"
 
-#include <algorithm>
 #include <utility>
 
 #include "absl/strings/numbers.h"

@@ -4,10 +4,8 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
-#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "absl/strings/str_join.h"
 #include "tracker/devices/option_json.h"
 #include "tracker/facts/version.h"
 #include "tracker/ground/status_macros.h"

@@ -1,5 +1,4 @@
 // The methods of DeviceTable that make it follow the devices that the host lists.
-#include <algorithm>
 #include <utility>
 
 #include "absl/strings/str_cat.h"

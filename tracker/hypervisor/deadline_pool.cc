@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <chrono>
 #include <deque>
-#include <list>
 #include <thread>
 
 #include "absl/strings/str_cat.h"

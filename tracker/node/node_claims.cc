@@ -1,13 +1,10 @@
 // The methods of Node that make claims, and let placement write them.
 #include <algorithm>
 #include <utility>
-#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "tracker/claims/refusal.h"
-#include "tracker/ground/check.h"
-#include "tracker/ground/status_macros.h"
 #include "tracker/node/node.h"
 
 namespace berth::tracker {

@@ -8,7 +8,6 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
-#include <utility>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"

@@ -10,7 +10,6 @@
 #include <fstream>
 
 #include "absl/status/status.h"
-#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "tracker/ground/uuid.h"
 

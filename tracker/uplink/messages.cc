@@ -1,7 +1,6 @@
 #include "tracker/uplink/messages.h"
 
 #include <algorithm>
-#include <set>
 #include <string>
 #include <utility>
 

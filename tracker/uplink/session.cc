@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
 #include "tracker/uplink/messages.h"
 #include "tracker/uplink/record_messages.h"
 
