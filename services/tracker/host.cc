@@ -68,6 +68,13 @@ Started Judge(const PassOutcome& outcome) {
   return refused ? Started::kRefused : Started::kWaiting;
 }
 
+void SamplePhase(const char* name, absl::Duration duration, Samples::Labels labels,
+                 Samples* samples) {
+  labels["phase"] = name;
+  samples->Gauge("audit_phase_seconds", "How long each phase of the last pass took",
+                 absl::ToDoubleSeconds(duration), labels);
+}
+
 }  // namespace
 
 TrackerHost::TrackerHost(tracker::Configuration configuration)
@@ -132,6 +139,11 @@ void TrackerHost::Connect(tracker::Uplink::Options options,
     } else {
       Log(LogLevel::kWarning, text, {{"error", status.ToString()}});
     }
+  };
+  callbacks.reshape_failed = [refused](const std::string& node, const absl::Status& status) {
+    Log(LogLevel::kError, "placement refuses to move resources to other providers",
+        {{"node", node}, {"error", status.ToString()}});
+    refused(status);
   };
   callbacks.refused = [refused = std::move(refused)](const std::string& node,
                                                      const absl::Status& status, bool first) {
@@ -268,6 +280,8 @@ void TrackerHost::SampleNode(const NodeRunner& runner, Samples* samples) const {
   }
   samples->Gauge("audit_duration_seconds", "How long the last pass took",
                  absl::ToDoubleSeconds(runner.last_duration()), node);
+  SamplePhase("observe", view.last.observed_at - view.last.started_at, node, samples);
+  SamplePhase("account", view.last.ended_at - view.last.observed_at, node, samples);
   samples->Counter("reports_sent_total", "Reports sent", static_cast<double>(view.reports_sent),
                    node);
   samples->Counter("reports_coalesced_total",

@@ -182,13 +182,18 @@ std::vector<NodeSetting> DeviceSettings() {
       {"pci-device-spec",
        "PCI devices that guests may get: JSON, such as {\"vendor_id\": \"8086\"}, or a list",
        Json(&Node::pci_device_specs,
-            [](const Texts& texts) {  // what the host offers is known only later
-              return tracker::DeviceSpecs::Parse(texts, {.live_migration = true});
+            [](const Texts& texts) {  // the other settings and the host are known only later
+              return tracker::DeviceSpecs::Parse(
+                  texts, {.report_in_placement = true, .live_migration = true});
             })},
       {"pci-alias",
        "Name of PCI devices for flavors: JSON, such as {\"name\": \"nic\", \"vendor_id\": "
        "\"8086\"}",
        Json(&Node::pci_aliases, tracker::ParseDeviceAliases)},
+      {"pci-report-in-placement",
+       "true: placement has a provider for each PCI device that guests may get, and one for all "
+       "virtual functions of a device; default false",
+       Flag(&Node::pci_report_in_placement)},
       {"pack-numa-cells", "true: guests are packed on few NUMA cells; default false",
        Flag(&Node::pack_numa_cells)},
   };

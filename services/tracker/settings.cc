@@ -3,11 +3,33 @@
 #include <filesystem>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
+#include "tracker/devices/device_spec.h"
 #include "tracker/ground/status_macros.h"
 #include "tracker/settings/host_address.h"
 #include "tracker/settings/provider_files.h"
 
 namespace berth::services {
+namespace {
+
+// FailedPrecondition if the specifications of devices contradict the setting whether placement
+// counts devices (T-236, T-259).
+absl::Status CheckDevices(const tracker::NodeConfiguration& node) {
+  const bool report = node.pci_report_in_placement;
+  BERTH_ASSIGN_OR_RETURN(
+      const tracker::DeviceSpecs specs,
+      tracker::DeviceSpecs::Parse(node.pci_device_specs,
+                                  {.report_in_placement = report, .live_migration = true}));
+  for (const tracker::DeviceSpec& spec : specs.specs()) {
+    if (!report || !spec.interface_name) continue;
+    return absl::FailedPreconditionError(
+        absl::StrCat("pci-device-spec: ", spec.where,
+                     ".devname: use address instead, because pci-report-in-placement is true"));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
 
 absl::StatusOr<tracker::Configuration> MakeConfiguration(const TrackerOptions& options,
                                                          std::vector<std::string>* warnings) {
@@ -29,6 +51,9 @@ absl::StatusOr<tracker::Configuration> MakeConfiguration(const TrackerOptions& o
   }
   tracker::ConfigurationWarnings told;
   BERTH_RETURN_IF_ERROR(Validate(configuration, &told));
+  for (const tracker::NodeConfiguration& node : configuration.nodes) {
+    BERTH_RETURN_IF_ERROR(CheckDevices(node));
+  }
   if (warnings != nullptr) *warnings = std::move(told.texts);
   return configuration;
 }

@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
+#include "berth/placement/v1/allocation.grpc.pb.h"
 #include "berth/placement/v1/instance.grpc.pb.h"
 #include "berth/tracker/v1/tracker.grpc.pb.h"
 #include "google/rpc/error_details.pb.h"
@@ -51,12 +52,15 @@ class HostClaimTest : public ::testing::Test {
  protected:
   HostClaimTest() : placement_(StartOrDie(scratch_.path())) { StartTracker(); }
 
-  void StartTracker() {
-    tracker_ = std::make_unique<ServiceProcess>(
-        scratch_.path(), "tracker",
-        std::vector<std::string>{
-            BERTH_TRACKER_PROGRAM, "--log-format=text", "--host=h", "--hypervisor=test:///default",
-            "--state-dir=" + scratch_.path() + "/state", "--placement=" + placement_->address()});
+  void StartTracker(const std::vector<std::string>& more = {}) {
+    std::vector<std::string> command = {BERTH_TRACKER_PROGRAM,
+                                        "--log-format=text",
+                                        "--host=h",
+                                        "--hypervisor=test:///default",
+                                        "--state-dir=" + scratch_.path() + "/state",
+                                        "--placement=" + placement_->address()};
+    command.insert(command.end(), more.begin(), more.end());
+    tracker_ = std::make_unique<ServiceProcess>(scratch_.path(), "tracker", std::move(command));
     EXPECT_TRUE(tracker_->AwaitAddress().ok()) << tracker_->Log();
     host_ = tracker_pb::TrackerService::NewStub(ChannelTo(tracker_->address()));
     instances_ = pb::InstanceService::NewStub(ChannelTo(placement_->address()));
@@ -165,6 +169,51 @@ TEST_F(HostClaimTest, AClaimIsInTheRecordAndInTheAccount) {
   EXPECT_TRUE(aborted.aborted());
   EXPECT_EQ(Get(instance).host(), "");                                   // T-165
   EXPECT_EQ(View().account().used().memory_mib(), before.memory_mib());  // T-167
+}
+
+TEST_F(HostClaimTest, ATrackerWithDedicatedCpusMovesWhatPinnedGuestsHold) {
+  pb::Instance instance = Create();
+  instance.set_host("h");
+  instance.set_node_uuid(node_);
+  instance.set_vm_state("active");
+  instance.clear_task_state();
+  pb::GuestCell* const cell = instance.add_numa_cells();
+  cell->set_host_cell(0);
+  cell->add_pinned_cpus(0);
+  (*cell->mutable_pinning())[0] = 2;
+  pb::SetInstanceRequest set;
+  *set.mutable_instance() = instance;
+  pb::SetInstanceResponse stored;
+  const grpc::Status status = instances_->SetInstance(Context().get(), set, &stored);
+  ASSERT_TRUE(status.ok()) << status.error_message();
+  const auto allocations = pb::AllocationService::NewStub(ChannelTo(placement_->address()));
+  pb::SetAllocationsRequest claim;
+  pb::ConsumerAllocations* const consumer = claim.add_consumers();
+  consumer->set_consumer_uuid(instance.uuid());
+  consumer->mutable_new_consumer();
+  consumer->set_project_id("p");
+  consumer->set_user_id("u");
+  consumer->set_consumer_type("INSTANCE");
+  consumer->add_allocations()->set_provider_uuid(node_);
+  (*consumer->mutable_allocations(0)->mutable_resources())["VCPU"] = 1;
+  (*consumer->mutable_allocations(0)->mutable_resources())["MEMORY_MB"] = 256;
+  pb::SetAllocationsResponse claimed;
+  ASSERT_TRUE(allocations->SetAllocations(Context().get(), claim, &claimed).ok());
+  tracker_->Signal(SIGTERM);
+  tracker_->AwaitEnd(absl::Seconds(40));
+  StartTracker({"--cpu-shared-set=0,4", "--cpu-dedicated-set=2"});
+  pb::GetAllocationsRequest ask;
+  ask.set_consumer_uuid(instance.uuid());
+  pb::GetAllocationsResponse held;
+  EXPECT_TRUE(Eventually([&] {
+    held.Clear();
+    return allocations->GetAllocations(Context().get(), ask, &held).ok() &&
+           held.consumer().allocations_size() == 1 &&
+           held.consumer().allocations(0).resources().count("PCPU") != 0;  // T-209
+  })) << tracker_->Log();
+  EXPECT_EQ(held.consumer().allocations(0).resources().size(), 2u);
+  EXPECT_EQ(held.consumer().allocations(0).resources().at("PCPU"), 1);         // T-209
+  EXPECT_EQ(held.consumer().allocations(0).resources().at("MEMORY_MB"), 256);  // T-209
 }
 
 TEST_F(HostClaimTest, AMoveIsClaimedAndGivenUp) {

@@ -41,6 +41,7 @@ Uplink::Callbacks Silent() {
   callbacks.refused = [](const std::string& node, const absl::Status& status, bool) {
     std::fprintf(stderr, "%s: %s\n", node.c_str(), status.ToString().c_str());
   };
+  callbacks.reshape_failed = [](const std::string&, const absl::Status&) {};
   callbacks.records_changed = [] {};
   callbacks.audit_ordered = [](const std::string&, const std::string&) {};
   return callbacks;

@@ -104,6 +104,7 @@ void NodeAccount::SetResources(NodeResources resources) {
 
 NodeAccount NodeAccount::Rebuilt() const {
   NodeAccount account(self_, resources_, orphans_);
+  account.device_providers_ = device_providers_;
   account.failed_builds_ = failed_builds_;
   account.instances_ = instances_;
   account.migrations_ = migrations_;
@@ -150,6 +151,7 @@ PromisedUsage NodeAccount::promised() const {
 DeviceTable NodeAccount::Devices() const {
   DeviceTable table = OwnedDevices();
   table.SetAttached(resources_.attached);
+  table.SetProviders(device_providers_);
   return table;
 }
 

@@ -98,6 +98,10 @@ class NodeAccount {
   bool Close(const std::string& instance_uuid, absl::string_view claim_id);
 
   void SetResources(NodeResources resources);
+  // The uuids of the providers in placement that count devices: see DeviceTable::SetProviders.
+  void SetDeviceProviders(std::map<std::string, std::string> provider_by_address) {
+    device_providers_ = std::move(provider_by_address);
+  }
   void SetOrphans(Amounts orphans) { orphans_ = orphans; }
 
   // The number of builds that failed or were sent elsewhere since the last success (T-122).
@@ -185,6 +189,7 @@ class NodeAccount {
   HostAndNode self_;
   NodeResources resources_;
   Amounts orphans_;
+  std::map<std::string, std::string> device_providers_;  // by address
   int64_t failed_builds_ = 0;
   std::map<std::string, Instance> instances_;                    // by uuid
   std::map<std::string, Migration> migrations_;                  // by uuid

@@ -104,6 +104,11 @@ Accounting Account(const Facts& facts, const NodeConfiguration& configuration,
   if (account != nullptr) {
     accounting.promised = account->promised();
     accounting.counters = account->statistics().Counters();
+    accounting.cells = account->owners().cells();
+    // A table of devices is worth its price only if guests may get devices.
+    if (!account->resources().device_specs.specs().empty()) {
+      accounting.pools = account->Devices().Pools();
+    }
   }
   const auto counts = [account](const std::string& consumer) {
     return account != nullptr && account->Counts(consumer);

@@ -39,6 +39,8 @@ struct Accounting {
   int64_t pcpus = 0;
   int64_t pcpus_allocated = 0;              // the part of allocated.vcpus that is dedicated
   std::map<std::string, int64_t> counters;  // of the instances with records (T-119)
+  std::vector<HostCell> cells;              // with what instances use of them (T-267)
+  std::vector<DevicePool> pools;            // the free PCI devices (T-243)
 
   Amounts used() const;
   Amounts free() const;

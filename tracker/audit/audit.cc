@@ -8,8 +8,10 @@
 #include "tracker/audit/audit_keys.h"
 #include "tracker/audit/children.h"
 #include "tracker/audit/cpu_misfits.h"
+#include "tracker/audit/device_children.h"
 #include "tracker/audit/inventory.h"
 #include "tracker/audit/reserve.h"
+#include "tracker/audit/reshape.h"
 #include "tracker/audit/traits.h"
 #include "tracker/ground/status_macros.h"
 
@@ -45,7 +47,32 @@ struct Description {
   std::vector<std::string> clamped;  // one text per setting that asks for more than the node has
   std::vector<std::string> unfit;    // one text per setting about devices that the node lacks
   Additions additions;
+  DeviceProviderTree devices;
+  std::vector<WantedHolding> holdings;
+  bool moves_resources = false;
 };
+
+void AddDeviceProviders(const AuditInput& input, Description* description) {
+  DeviceChildren devices = DescribeDeviceChildren(input.configuration, input.node_uuid,
+                                                  input.node_name, *input.account, input.records);
+  for (WantedProvider& child : devices.children.providers) {
+    description->providers.push_back(std::move(child));
+  }
+  for (std::string& problem : devices.children.problems) {
+    description->unfit.push_back(std::move(problem));
+  }
+  description->devices = std::move(devices.tree);
+}
+
+// Resources that move come first: devices are healed in a later report.
+void Reshape(const AuditInput& input, Description* description) {
+  description->holdings = MoveResources(*input.records, *input.account, input.starting,
+                                        &description->providers, &description->unfit);
+  description->moves_resources = !description->holdings.empty();
+  if (description->moves_resources) return;
+  description->holdings =
+      HealDevices(description->devices, *input.records, *input.account, description->providers);
+}
 
 Description Describe(const AuditInput& input, const std::vector<Orphan>& orphans) {
   static const AddedTraits* const none = new AddedTraits();
@@ -57,15 +84,19 @@ Description Describe(const AuditInput& input, const std::vector<Orphan>& orphans
   Description description;
   description.ratios = std::move(root.ratios);
   description.clamped = std::move(root.problems);
-  description.providers.push_back({input.node_uuid, input.node_name, "",
-                                   std::move(root.inventories),
-                                   DescribeRootTraits(*input.facts, input.configuration, disabled)});
+  description.providers.push_back(
+      {input.node_uuid, input.node_name, "", std::move(root.inventories),
+       DescribeRootTraits(*input.facts, input.configuration, disabled)});
   ChildProviders children = DescribeChildren(*input.facts, input.configuration, input.node_uuid,
                                              input.node_name, input.records);
   for (WantedProvider& child : children.providers) {
     description.providers.push_back(std::move(child));
   }
   description.unfit = std::move(children.problems);
+  if (input.account != nullptr) {
+    AddDeviceProviders(input, &description);
+    if (input.records != nullptr) Reshape(input, &description);
+  }
   description.additions = AddConfigured(input.configuration.provider_entries,
                                         input.added_traits != nullptr ? *input.added_traits : *none,
                                         &description.providers);
@@ -243,11 +274,12 @@ absl::StatusOr<Audit> RunAudit(const AuditInput& input) {
   report.node_name = input.node_name;
   report.facts = input.facts;
   const Report& last = Before(input).report;
-  report.facts_digest =
-      last.facts == input.facts ? last.facts_digest : FactsDigest(*input.facts);
+  report.facts_digest = last.facts == input.facts ? last.facts_digest : FactsDigest(*input.facts);
   report.accounting =
       Account(*input.facts, input.configuration, input.records, judgement.orphans, input.account);
   report.providers = std::move(description.providers);
+  report.holdings = std::move(description.holdings);
+  report.moves_resources = description.moves_resources;
   report.orphans = std::move(judgement.orphans);
 
   audit.memory = std::move(judgement.memory);

@@ -61,7 +61,7 @@ struct Audit {
   std::vector<Drift> drifts;
   DriftMemory drift_memory;
   LeftBehindMemory left_memory;
-  std::optional<MonotonicTime> confirm_at;  // when a pass should run to confirm an orphan
+  std::optional<MonotonicTime> confirm_at;    // when a pass should run to confirm an orphan
   std::map<std::string, RatioChoice> ratios;  // of the root, by resource class
   std::vector<std::string> warnings;  // for the log; a warning about an orphan comes once an hour
   // The entries of provider configuration files whose provider this node does not have.
@@ -81,6 +81,8 @@ struct AuditInput {
   // Traits that files had added earlier. Null: none.
   const AddedTraits* added_traits = nullptr;
   const NodeAccount* account = nullptr;  // null: there are no records and claims
+  // Placement has not acknowledged a report of this process yet: resources may move (T-209).
+  bool starting = false;
 };
 
 // Compares the facts of `input` with its records. Fails as VerifyFacts does.

@@ -1,5 +1,6 @@
 // Describes the child providers of a node: one for each physical GPU from which guests get virtual
-// GPUs, and one for each kind of memory encryption (T-184).
+// GPUs, and one for each kind of memory encryption (T-184). Those of PCI devices are described in
+// device_children.h.
 //
 // A pure function.
 #ifndef BERTH_TRACKER_AUDIT_CHILDREN_H_

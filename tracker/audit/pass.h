@@ -26,6 +26,7 @@ struct PassOutcome {
   Result result = Result::kNone;
   absl::Status error;  // why the pass failed; OK unless kNotReady or kFailed
   absl::Time started_at;
+  absl::Time observed_at;  // the facts were read, or could not be read
   absl::Time ended_at;
   bool changed = false;                // the report differs from the last good one
   std::shared_ptr<const Audit> audit;  // for kComplete and kDegraded; else null

@@ -33,6 +33,7 @@ struct KnownAllocation {
   std::string instance_uuid;  // if the consumer is a migration: the guest that moves; else empty
   std::map<std::string, int64_t> amounts;  // by resource class
   std::string consumer_type = {};          // for example INSTANCE
+  int64_t consumer_generation = 0;
 };
 
 // Names a state of placement's ledger.

@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
 #include "tracker/audit/audit_keys.h"
 #include "tracker/ground/stable_hash.h"
 
@@ -33,6 +34,15 @@ void AddProvider(const WantedProvider& provider, StableHash* hash) {
   }
 }
 
+void AddCell(const HostCell& cell, StableHash* hash) {
+  hash->Add(absl::StrCat("cell ", cell.offer.id, " ", cell.usage.shared_cpus, " ",
+                         cell.usage.memory_mib, " ",
+                         absl::StrJoin(cell.usage.pinned_cpus.Cpus(), ",")));
+  for (const auto& [size_kib, count] : cell.usage.pages_by_size_kib) {
+    hash->Add(absl::StrCat("pages ", size_kib, " ", count));
+  }
+}
+
 void AddAmounts(const Amounts& amounts, StableHash* hash) {
   hash->Add(absl::StrCat(amounts.vcpus, " ", amounts.memory_mib, " ", amounts.disk_mib));
 }
@@ -49,6 +59,9 @@ void AddAccounting(const Accounting& accounting, StableHash* hash) {
   }
   hash->Add(absl::StrCat(accounting.pcpus, " ", accounting.pcpus_allocated));
   for (const auto& [name, count] : accounting.counters) hash->Add(absl::StrCat(name, " ", count));
+  for (const HostCell& cell : accounting.cells) AddCell(cell, hash);
+  if (!accounting.pools.empty()) hash->Add(DevicePoolsJson(accounting.pools));
+  for (const DevicePool& pool : accounting.pools) hash->Add(pool.provider_uuid);
 }
 
 std::string TextOf(const StableHash& hash) {

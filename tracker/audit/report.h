@@ -29,6 +29,14 @@ struct WantedProvider {
   OwnedTraits traits;
 };
 
+// Everything that a consumer shall hold on the providers of the node after the report.
+struct WantedHolding {
+  std::string consumer_uuid;
+  int64_t generation = 0;  // of the consumer, as the tracker knows it
+  std::map<std::string, std::map<std::string, int64_t>> amounts;  // by provider uuid and class
+  friend bool operator==(const WantedHolding&, const WantedHolding&) = default;
+};
+
 struct Report {
   std::string node_uuid;
   std::string node_name;
@@ -38,6 +46,10 @@ struct Report {
   Accounting accounting;
   std::vector<Orphan> orphans;
   std::vector<std::string> findings;  // the texts of those findings that change the digest
+  // The consumers whose allocations change with this report. They are not part of the digest,
+  // because they say how placement gets to this state, not what the state is.
+  std::vector<WantedHolding> holdings;
+  bool moves_resources = false;  // `holdings` has resources that move, and not only devices
 };
 
 // Texts that are equal for two reports if the reports tell placement the same, and different

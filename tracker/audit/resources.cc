@@ -3,6 +3,7 @@
 #include <optional>
 
 #include "tracker/audit/reserve.h"
+#include "tracker/facts/pmem.h"
 #include "tracker/ground/status_macros.h"
 
 namespace berth::tracker {
@@ -16,9 +17,20 @@ NodeResources ResourcesOf(const Facts& facts, const NodeConfiguration& configura
   return resources;
 }
 
+void AddUnits(const Facts& facts, const NodeConfiguration& configuration,
+              const std::string& node_uuid, NodeResources* resources) {
+  for (const auto& [resource_class, namespaces] :
+       OfferedNamespaces(configuration.pmem_namespaces, facts.pmem_namespaces)) {
+    for (const std::string& name : namespaces) {
+      resources->units.insert({node_uuid, resource_class, name});
+    }
+  }
+}
+
 absl::Status AddDevices(const Facts& facts, const NodeConfiguration& configuration,
                         NodeResources* resources) {
   DeviceSpecLimits limits;
+  limits.report_in_placement = configuration.pci_report_in_placement;
   limits.live_migration =
       OffersDeviceLiveMigration(facts.library_version, facts.hypervisor_version);
   BERTH_ASSIGN_OR_RETURN(resources->device_specs,

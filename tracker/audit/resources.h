@@ -4,6 +4,8 @@
 #ifndef BERTH_TRACKER_AUDIT_RESOURCES_H_
 #define BERTH_TRACKER_AUDIT_RESOURCES_H_
 
+#include <string>
+
 #include "absl/status/status.h"
 #include "tracker/account/account.h"
 #include "tracker/facts/facts.h"
@@ -11,8 +13,12 @@
 
 namespace berth::tracker {
 
-// A value that was not read counts as 0. Without the devices and their specifications.
+// A value that was not read counts as 0. Without units, devices and their specifications.
 NodeResources ResourcesOf(const Facts& facts, const NodeConfiguration& configuration);
+// Adds the namespaces of persistent memory that guests may get. Each is a unit of the root provider
+// (T-149).
+void AddUnits(const Facts& facts, const NodeConfiguration& configuration,
+              const std::string& node_uuid, NodeResources* resources);
 // Adds the PCI devices that the node has, those that guests have, and those that guests may get.
 //
 // Fails as DeviceSpecs::Parse and CheckRemoteManaged do.

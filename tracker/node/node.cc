@@ -6,6 +6,7 @@
 #include "absl/time/clock.h"
 #include "tracker/audit/audit_keys.h"
 #include "tracker/audit/children.h"
+#include "tracker/audit/device_children.h"
 #include "tracker/audit/report.h"
 #include "tracker/audit/resources.h"
 #include "tracker/audit/traits.h"
@@ -66,9 +67,12 @@ absl::StatusOr<Facts> Node::Observe(const NodeConfiguration& configuration, absl
   std::vector<WantedProvider> providers;
   if (!configuration.provider_entries.empty()) {
     FairLock lock(&mutex_);
-    providers = DescribeChildren(facts, configuration, identity_->uuid, name_,
-                                 records_ ? &*records_ : nullptr)
-                    .providers;
+    const Records* const records = records_ ? &*records_ : nullptr;
+    providers = DescribeChildren(facts, configuration, identity_->uuid, name_, records).providers;
+    const DeviceChildren devices =
+        DescribeDeviceChildren(configuration, identity_->uuid, name_, *account_, records);
+    providers.insert(providers.end(), devices.children.providers.begin(),
+                     devices.children.providers.end());
     providers.push_back({identity_->uuid, name_, "", {}, {}});
   }
   const absl::Status remembered =
@@ -86,7 +90,9 @@ PassOutcome Node::Pass(MonotonicTime now) {
     configuration = wanted_configuration_;
     if (!audited_at_) audited_at_ = now;
   }
-  TakeFacts(Observe(*configuration, outcome.started_at), std::move(configuration), now, &outcome);
+  absl::StatusOr<Facts> facts = Observe(*configuration, outcome.started_at);
+  outcome.observed_at = absl::Now();
+  TakeFacts(std::move(facts), std::move(configuration), now, &outcome);
   if (outcome.audit != nullptr) outcome.texts = TextsOf(*outcome.audit);
   return outcome;
 }
@@ -128,10 +134,12 @@ absl::StatusOr<std::shared_ptr<const Audit>> Node::AuditLocked(MonotonicTime now
   BERTH_RETURN_IF_ERROR(VerifyFacts(*facts_));
   if (cause == Cause::kPass) {
     NodeResources resources = ResourcesOf(*facts_, *configuration_);
+    AddUnits(*facts_, *configuration_, identity_->uuid, &resources);
     BERTH_RETURN_IF_ERROR(AddDevices(*facts_, *configuration_, &resources));
     BERTH_ASSIGN_OR_RETURN(claim_settings_, ClaimSettingsOf(*configuration_));
     account_->SetResources(std::move(resources));
   }
+  if (records_) account_->SetDeviceProviders(DeviceProvidersOf(name_, *records_));
   const AddedTraits added_traits = added_traits_.traits();
   BERTH_ASSIGN_OR_RETURN(
       Audit audit,
@@ -145,7 +153,9 @@ absl::StatusOr<std::shared_ptr<const Audit>> Node::AuditLocked(MonotonicTime now
                 .wall_now = absl::Now(),
                 .orphan_confirmation = absl::ToChronoNanoseconds(options_.orphan_confirmation),
                 .added_traits = &added_traits,
-                .account = &*account_}));
+                .account = &*account_,
+                .starting = outbox_.acknowledged_sequence() == 0}));
+  if (audit.report.holdings == refused_holdings_) audit.report.holdings.clear();
   account_->SetOrphans(audit.report.accounting.orphans);
   const std::shared_ptr<const Audit> before = audit_;
   const bool drifted = DriftedLocked(audit);
@@ -160,10 +170,11 @@ absl::StatusOr<std::shared_ptr<const Audit>> Node::AuditLocked(MonotonicTime now
   return audit_;
 }
 
-// Whether placement's providers differ from the acknowledged report. If so, somebody else has
-// changed values that the tracker decides about.
+// Whether placement's providers differ from the acknowledged report, or allocations are missing. If
+// so, somebody else has changed values that the tracker decides about.
 bool Node::DriftedLocked(const Audit& audit) const {
   if (!records_ || outbox_.acknowledged_digest().empty()) return false;
+  if (!audit.report.holdings.empty()) return true;
   std::vector<WantedProvider> wanted = audit.report.providers;
   for (WantedProvider& provider : wanted) {
     for (const std::string& trait : unknown_traits_) provider.traits.erase(trait);
@@ -298,17 +309,23 @@ void Node::Acknowledge(int64_t sequence, const std::map<std::string, int64_t>& g
     KnownProvider* const known = FindProvider(&*records_, uuid);
     if (known != nullptr) known->generation = generation;
   }
+  account_->SetDeviceProviders(DeviceProvidersOf(name_, *records_));  // T-263
   NoteSettledLocked(now);
 }
 
-void Node::Reject(int64_t sequence, bool again, std::optional<std::vector<KnownProvider>> tree,
+bool Node::Reject(int64_t sequence, bool again, std::optional<std::vector<KnownProvider>> tree,
                   MonotonicTime now) {
   FairLock lock(&mutex_);
-  if (!outbox_.Reject(sequence, again)) return;
-  if (!tree) return;
-  if (!records_) records_.emplace();
-  records_->tree = *std::move(tree);
-  if (facts_) AuditLocked(now, Cause::kRecords).status().IgnoreError();
+  const std::optional<Outbox::Outgoing> flight = outbox_.in_flight();
+  if (!outbox_.Reject(sequence, again)) return true;
+  const Report& refused = flight->audit->report;
+  if (!again) refused_holdings_ = refused.holdings;
+  if (tree) {
+    if (!records_) records_.emplace();
+    records_->tree = *std::move(tree);
+    if (facts_) AuditLocked(now, Cause::kRecords).status().IgnoreError();
+  }
+  return again || !refused.moves_resources;
 }
 
 std::string Node::acknowledged_digest() const {

@@ -184,8 +184,10 @@ class Node {
   void Acknowledge(int64_t sequence, const std::map<std::string, int64_t>& generations,
                    const std::vector<std::string>& unknown_traits, MonotonicTime now);
   // To be called when placement has refused the report `sequence`: see Outbox::Reject. `tree`: the
-  // providers as placement has them, if placement sent them.
-  void Reject(int64_t sequence, bool again, std::optional<std::vector<KnownProvider>> tree,
+  // providers as placement has them, if placement sent them. Returns false if placement refused for
+  // good to move resources (T-197). Allocations for devices that it refused are left out of the
+  // next reports until they differ.
+  bool Reject(int64_t sequence, bool again, std::optional<std::vector<KnownProvider>> tree,
               MonotonicTime now);
   std::string acknowledged_digest() const;
   // Returns the revision up to which the records are complete. Nothing: this is not known, and
@@ -287,6 +289,7 @@ class Node {
   ClaimSettings claim_settings_ ABSL_GUARDED_BY(mutex_);        // of configuration_
   std::set<std::string> unknown_traits_ ABSL_GUARDED_BY(mutex_);
   std::vector<std::string> failed_repairs_ ABSL_GUARDED_BY(mutex_);  // since the last pass
+  std::vector<WantedHolding> refused_holdings_ ABSL_GUARDED_BY(mutex_);
   std::shared_ptr<const Audit> audit_ ABSL_GUARDED_BY(mutex_);
   PassOutcome last_ ABSL_GUARDED_BY(mutex_);
   // When the last good pass began. If no pass was good yet: when the first pass began.

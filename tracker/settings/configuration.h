@@ -73,6 +73,7 @@ struct NodeConfiguration {
 
   std::vector<std::string> pci_device_specs;  // JSON; see DeviceSpecs::Parse
   std::vector<std::string> pci_aliases;       // JSON; see ParseDeviceAliases
+  bool pci_report_in_placement = false;       // placement counts these devices (T-258)
   bool pack_numa_cells = false;
 
   std::string virt_type;  // kvm, qemu, ...; empty: kvm if libvirt offers it, else its first offer

@@ -11,20 +11,13 @@ namespace {
 
 namespace v1 = placement::v1;
 
-v1::PciDeviceType WireType(const std::string& type) {
-  if (type == "type-PF") return v1::PCI_DEVICE_TYPE_PHYSICAL_FUNCTION;
-  if (type == "type-VF") return v1::PCI_DEVICE_TYPE_VIRTUAL_FUNCTION;
-  if (type == "vdpa") return v1::PCI_DEVICE_TYPE_VDPA;
-  return v1::PCI_DEVICE_TYPE_PLAIN;
-}
-
 v1::PciDevice WireDevice(const PciDevice& device) {
   v1::PciDevice wire;
   wire.set_address(device.address);
   wire.set_libvirt_name(device.dev_id);
   wire.set_vendor_id(device.vendor_id);
   wire.set_product_id(device.product_id);
-  wire.set_type(WireType(device.dev_type));
+  wire.set_type(WireDeviceType(device.dev_type));
   if (device.numa_node) wire.set_numa_cell(*device.numa_node);
   wire.set_parent_address(device.parent_address.value_or(""));
   wire.set_parent_interface(device.parent_interface.value_or(""));
@@ -87,6 +80,13 @@ v1::NodeFacts WireHost(const Facts& facts) {
 }
 
 }  // namespace
+
+v1::PciDeviceType WireDeviceType(const std::string& type) {
+  if (type == "type-PF") return v1::PCI_DEVICE_TYPE_PHYSICAL_FUNCTION;
+  if (type == "type-VF") return v1::PCI_DEVICE_TYPE_VIRTUAL_FUNCTION;
+  if (type == "vdpa") return v1::PCI_DEVICE_TYPE_VDPA;
+  return v1::PCI_DEVICE_TYPE_PLAIN;
+}
 
 google::protobuf::Timestamp WireTime(absl::Time time) {
   return google::protobuf::util::TimeUtil::NanosecondsToTimestamp(absl::ToUnixNanos(time));

@@ -5,6 +5,7 @@
 #define BERTH_TRACKER_UPLINK_FACTS_MESSAGES_H_
 
 #include <cstddef>
+#include <string>
 
 #include "absl/time/time.h"
 #include "berth/placement/v1/facts.pb.h"
@@ -16,6 +17,8 @@ namespace berth::tracker {
 inline constexpr size_t kFactsBytesMax = 1020 * 1024;
 
 google::protobuf::Timestamp WireTime(absl::Time time);
+// `type`: PciDevice::dev_type.
+placement::v1::PciDeviceType WireDeviceType(const std::string& type);
 // Makes the message of the facts. If it would be too large, leaves out the last PCI devices. No host
 // that exists has so many.
 placement::v1::NodeFacts WireFacts(const Facts& facts);

@@ -37,17 +37,6 @@ v1::GuestState WireState(GuestState state) {
   return v1::GUEST_STATE_UNSPECIFIED;
 }
 
-v1::Amounts WireAmounts(const Amounts& amounts, int64_t pcpus = 0) {
-  v1::Amounts wire;
-  wire.set_vcpus(amounts.vcpus - pcpus);
-  wire.set_pcpus(pcpus);
-  wire.set_memory_mib(amounts.memory_mib);
-  wire.set_disk_gib(amounts.disk_mib / 1024);
-  return wire;
-}
-
-v1::Amounts WireUsage(const Usage& usage) { return WireAmounts(usage.amounts, usage.pcpus); }
-
 v1::WantedProvider WireProvider(const WantedProvider& provider, const KnownProvider* known) {
   v1::WantedProvider wire;
   wire.set_uuid(provider.uuid);
@@ -69,6 +58,18 @@ v1::WantedProvider WireProvider(const WantedProvider& provider, const KnownProvi
     } else {
       wire.add_traits_absent(trait);
     }
+  }
+  return wire;
+}
+
+v1::HeldAllocations WireHolding(const WantedHolding& holding) {
+  v1::HeldAllocations wire;
+  wire.set_consumer_uuid(holding.consumer_uuid);
+  wire.set_generation(holding.generation);
+  for (const auto& [provider, amounts] : holding.amounts) {
+    v1::ProviderAllocation* const item = wire.add_allocations();
+    item->set_provider_uuid(provider);
+    item->mutable_resources()->insert(amounts.begin(), amounts.end());
   }
   return wire;
 }
@@ -127,6 +128,7 @@ void FitNodeBytes(int devices_left_out, v1::Report* report) {
   auto* const findings = report->mutable_findings()->mutable_findings();
   const std::pair<const char*, int> left_out[] = {
       {"PCI devices", devices_left_out},
+      {"pools of PCI devices", Trim(report->mutable_account()->mutable_pci_pools(), &account)},
       {"findings", Trim(findings, &account)},
       {"orphans", Trim(report->mutable_orphans()->mutable_orphans(), &account)}};
   for (const auto& [what, count] : left_out) {
@@ -177,25 +179,6 @@ v1::FindingKind WireKind(Finding::Kind kind) {
 }
 
 }  // namespace
-
-v1::NodeAccount WireAccount(const Report& report) {
-  const Accounting& accounting = report.accounting;
-  v1::NodeAccount wire;
-  *wire.mutable_used() = WireAmounts(accounting.used(), accounting.pcpus_used());
-  wire.mutable_used()->set_disk_gib(accounting.used_disk_gib());
-  *wire.mutable_reserve() = WireAmounts(accounting.reserve);
-  *wire.mutable_orphans() = WireAmounts(accounting.orphans);
-  *wire.mutable_allocations() = WireAmounts(accounting.allocated, accounting.pcpus_allocated);
-  const PromisedUsage& promised = accounting.promised;
-  if (promised.instances != Usage()) *wire.mutable_instances() = WireUsage(promised.instances);
-  if (promised.migrations != Usage()) *wire.mutable_migrations() = WireUsage(promised.migrations);
-  if (promised.claims != Usage()) *wire.mutable_claims() = WireUsage(promised.claims);
-  wire.mutable_counters()->insert(accounting.counters.begin(), accounting.counters.end());
-  if (report.facts->disk_available_least_gib) {
-    wire.set_disk_available_least_gib(*report.facts->disk_available_least_gib);
-  }
-  return wire;
-}
 
 v1::Orphan WireOrphan(const Orphan& orphan) {
   v1::Orphan wire;
@@ -281,6 +264,9 @@ v1::Report WireReport(const Outbox::Outgoing& report, const std::optional<Record
   for (const WantedProvider& provider : told.providers) {
     if (!Changed(provider, report, records)) continue;
     *wire.add_providers() = WireProvider(provider, FindKnown(records, provider.uuid));
+  }
+  for (const WantedHolding& holding : told.holdings) {
+    *wire.add_allocations() = WireHolding(holding);
   }
   if (report.base != nullptr) AddRemoved(report.base->report.providers, told.providers, &wire);
   return wire;

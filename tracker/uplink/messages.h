@@ -15,6 +15,7 @@
 #include "tracker/audit/records.h"
 #include "tracker/node/node.h"
 #include "tracker/node/outbox.h"
+#include "tracker/uplink/account_messages.h"
 #include "tracker/uplink/facts_messages.h"
 
 namespace berth::tracker {
@@ -23,7 +24,6 @@ namespace berth::tracker {
 // together. Placement takes 64 KiB.
 inline constexpr size_t kAccountBytesMax = 60 * 1024;
 
-placement::v1::NodeAccount WireAccount(const Report& report);
 placement::v1::Orphan WireOrphan(const Orphan& orphan);
 // Makes messages of findings. Orphans, which the report lists elsewhere, and kUnverified are left
 // out.
@@ -31,8 +31,8 @@ std::vector<placement::v1::Finding> WireFindings(const std::vector<Finding>& fin
 placement::v1::AuditSummary WireSummary(const PassOutcome& outcome);
 
 // Makes the message of a report. A delta has only the values that differ from `report.base` or from
-// the records. If a report is too large, the last PCI devices, findings or orphans are left out,
-// and a finding says how many.
+// the records. If a report is too large, the last PCI devices, pools of devices, findings or
+// orphans are left out, and a finding says how many.
 placement::v1::Report WireReport(const Outbox::Outgoing& report,
                                  const std::optional<Records>& records, const PassOutcome& outcome);
 

@@ -48,6 +48,9 @@ struct UplinkCallbacks {
   // Called if a node's identity contradicts placement's records. `first`: placement has not
   // welcomed any earlier session of this process.
   std::function<void(const std::string& node, const absl::Status& status, bool first)> refused;
+  // Called if placement has refused for good a report that moves resources to other providers. The
+  // process should end: what it would report next contradicts what consumers hold (T-197).
+  std::function<void(const std::string& node, const absl::Status& status)> reshape_failed;
   // Called when the records of a node, and therefore the time of its next pass, may have changed.
   std::function<void()> records_changed;
   // Called when placement orders an audit of one node, or of all nodes if `node_uuid` is empty. The

@@ -19,6 +19,7 @@ void ReadConsumer(const v1::Consumer& wire, Records* records) {
     allocation.provider_uuid = held.provider_uuid();
     allocation.consumer_uuid = wire.uuid();
     allocation.consumer_type = wire.consumer_type();
+    allocation.consumer_generation = wire.generation();
     for (const auto& [name, amount] : held.resources()) allocation.amounts[name] = amount;
     records->allocations.push_back(std::move(allocation));
   }

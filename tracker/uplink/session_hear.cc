@@ -125,11 +125,13 @@ void UplinkSession::HearReject(const v1::Reject& reject) {
   if (later) not_before_[reject.node_uuid()] = Clock::now() + kSendAgain;
   std::optional<std::vector<KnownProvider>> tree;
   if (conflict) tree = ReadProviders(reject.providers());
-  node->Reject(reject.sequence(), conflict || later || gap, std::move(tree), Clock::now());
+  const bool tolerable =
+      node->Reject(reject.sequence(), conflict || later || gap, std::move(tree), Clock::now());
   if (gap) node->OrderSnapshot();
   if (conflict || later || gap) return;
-  callbacks_.log(absl::Status(code, reject.status().message()),
-                 absl::StrCat("placement refused the report of node ", node->name()));
+  const absl::Status refusal(code, reject.status().message());
+  callbacks_.log(refusal, absl::StrCat("placement refused the report of node ", node->name()));
+  if (!tolerable) callbacks_.reshape_failed(node->name(), refusal);
 }
 
 void UplinkSession::HearPush(const Response& response) {

@@ -32,7 +32,7 @@ TEST_F(ClaimTest, AClaimCountsWhileItIsUnderWay) {
   ASSERT_TRUE(Eventually([&] { return !Writes().empty(); }));
   EXPECT_EQ(Promised().claims.amounts.vcpus, 2);
   Pass();
-  EXPECT_EQ(Promised().claims.amounts.vcpus, 2);  // T-182
+  EXPECT_EQ(Promised().claims.amounts.vcpus, 2);  // T-182, T-183
   EXPECT_EQ(*call.answers, 0);                    // T-157: placement has not written it
   placement_->Say(ledger_.Answer(Writes()[0], ledger_.Apply(Writes()[0])));
   ASSERT_TRUE(Answered(call));
@@ -245,6 +245,32 @@ TEST_F(ClaimTest, AnInstanceThatDoesNotMoveIsNotClaimed) {
   instance.clear_task_state();
   EXPECT_EQ(ClaimMoveOf(instance, migration).refusal(), Kind::kWrongState);  // T-129
   EXPECT_EQ(Promised(), PromisedUsage());
+}
+
+TEST_F(ClaimTest, ANamespaceOfPersistentMemoryHasOneOwner) {  // T-149
+  NodeConfiguration configuration = node_->options().configuration;
+  configuration.pmem_namespaces = {{"CUSTOM_PMEM_NAMESPACE_S", {"ns0"}}};
+  node_->Configure(configuration);
+  ASSERT_EQ(Pass().result, PassOutcome::Result::kComplete);
+  Start();
+  silent_ = true;
+  const auto claim = [this](const std::string& guest) {
+    ClaimCall call;
+    InstanceClaim claim;
+    claim.node_uuid = uuid_;
+    claim.instance = ReadInstance(ledger_.Create(guest));
+    claim.units = {{uuid_, "CUSTOM_PMEM_NAMESPACE_S", 1}};
+    node_->ClaimInstance(claim, call.AsCaller());
+    uplink_->Notify();
+    return call;
+  };
+  claim(kGuest);
+  ASSERT_TRUE(Eventually([&] { return !Writes().empty(); }));
+  ASSERT_EQ(Writes()[0].instance().named_units_size(), 1);
+  EXPECT_EQ(Writes()[0].instance().named_units(0).name(), "ns0");  // T-149
+  const auto refused = RefusalOf(claim(kOther).result->status());
+  ASSERT_TRUE(refused.has_value());
+  EXPECT_THAT(refused->reasons, testing::ElementsAre(testing::HasSubstr("but 0 are available")));
 }
 
 }  // namespace

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "tests/processes/fake_placement.h"
 #include "tests/tracker/facts/test_data.h"
@@ -60,6 +61,11 @@ class UplinkTest : public testing::Test {
     callbacks.refused = [this](const std::string&, const absl::Status& status, bool first) {
       MutexLock lock(&mutex_);
       refusal_ = std::string(status.message()) + (first ? " first" : "");
+      changed_.NotifyAll();
+    };
+    callbacks.reshape_failed = [this](const std::string&, const absl::Status& status) {
+      MutexLock lock(&mutex_);
+      refusal_ = absl::StrCat("reshape: ", status.message());
       changed_.NotifyAll();
     };
     callbacks.records_changed = [] {};

@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "tests/tracker/account/sample_records.h"
 #include "tests/tracker/node/node_fixture.h"
 
 namespace berth::tracker {
@@ -136,6 +137,108 @@ TEST(Messages, SayWhatTheyLeaveOut) {
             absl::StrCat(left_out, " PCI devices are left out of the report"));
   EXPECT_EQ(findings.Get(findings.size() - 1).message(),
             absl::StrCat(2000 - (findings.size() - 2), " findings are left out of the report"));
+}
+
+// The account of a host with one cell and two virtual functions, and a guest with two CPUs.
+NodeAccount AccountWithCell() {
+  NodeResources resources;
+  resources.topology = MakeTopology();
+  resources.devices = WithDevices(2).pci_devices;
+  resources.device_specs =
+      *DeviceSpecs::Parse({R"({"product_id": "154c", "physical_network": "net1"})"}, {});
+  NodeAccount account(kHere, resources);
+  Instance guest = MakeInstance("a", kHere, MakeFlavor("f", 2, 512, 10));
+  guest.assigned.topology = MakePinned({2, 3});
+  account.PutInstance(guest);
+  return account;
+}
+
+placement::v1::NodeAccount TellAccount(const NodeAccount& account, std::string* digest = nullptr) {
+  const NodeConfiguration configuration;
+  AuditInput input{.facts = std::make_shared<const Facts>(OrdinaryFacts()),
+                   .configuration = configuration,
+                   .node_uuid = "node-1",
+                   .node_name = "n"};
+  input.account = &account;
+  const Audit audit = *RunAudit(input);
+  if (digest != nullptr) *digest = DigestOf(audit.report).whole;
+  return WireAccount(audit.report);
+}
+
+TEST(Messages, AnAccountHasTheUseOfEachCell) {
+  NodeAccount account = AccountWithCell();
+  std::string before;
+  const placement::v1::NodeAccount wire = TellAccount(account, &before);
+  ASSERT_EQ(wire.numa_usage_size(), 1);
+  EXPECT_EQ(wire.numa_usage(0).cpu_usage(), 2);           // T-267
+  EXPECT_EQ(wire.numa_usage(0).memory_usage_mib(), 512);  // T-267
+  EXPECT_EQ(wire.numa_usage(0).pinned_cpus_size(), 2);
+  EXPECT_EQ(wire.numa_usage(0).pinned_cpus(0), 2);
+  ASSERT_EQ(wire.numa_usage(0).pages_size(), 1);
+  EXPECT_EQ(wire.numa_usage(0).pages(0).total(), 1048576);
+  Instance guest = *account.FindInstance("a");
+  guest.assigned.topology = MakePinned({2, 4});
+  account.PutInstance(guest);
+  std::string after;
+  TellAccount(account, &after);
+  EXPECT_NE(before, after) << "placement is told of another CPU";
+}
+
+TEST(Messages, AnAccountHasThePoolsOfDevices) {  // T-243
+  NodeAccount account = AccountWithCell();
+  account.SetDeviceProviders({{"0000:3b:00.0", "some provider"}});
+  const placement::v1::NodeAccount wire = TellAccount(account);
+  ASSERT_EQ(wire.pci_pools_size(), 1);
+  const placement::v1::PciPool& pool = wire.pci_pools(0);
+  EXPECT_EQ(pool.vendor_id(), "8086");   // T-243
+  EXPECT_EQ(pool.product_id(), "154c");  // T-243
+  EXPECT_EQ(pool.numa_cell(), 1);        // T-243
+  EXPECT_EQ(pool.count(), 2);            // T-243
+  EXPECT_EQ(pool.type(), placement::v1::PCI_DEVICE_TYPE_VIRTUAL_FUNCTION);
+  EXPECT_EQ(pool.tags().at("physical_network"), "net1");  // T-243
+  EXPECT_EQ(pool.provider_uuid(), "some provider");       // T-263
+  std::string before;
+  TellAccount(account, &before);
+  Instance guest = *account.FindInstance("a");
+  guest.assigned.devices = {"0000:00:00.0"};
+  account.PutInstance(guest);
+  std::string after;
+  EXPECT_EQ(TellAccount(account, &after).pci_pools(0).count(), 1);
+  EXPECT_NE(before, after) << "placement is told of the device";
+}
+
+TEST(Messages, PoolsAreLeftOutIfThereAreTooMany) {
+  NodeResources resources;
+  resources.devices = WithDevices(2000).pci_devices;
+  for (PciDevice& device : resources.devices) device.dev_type = "type-PCI";  // a pool for each
+  resources.device_specs = *DeviceSpecs::Parse({R"({"product_id": "154c"})"}, {});
+  const NodeAccount account(kHere, resources);
+  const NodeConfiguration configuration;
+  AuditInput input{.facts = std::make_shared<const Facts>(OrdinaryFacts()),
+                   .configuration = configuration,
+                   .node_uuid = "node-1",
+                   .node_name = "n"};
+  input.account = &account;
+  const auto audit = std::make_shared<const Audit>(*RunAudit(input));
+  const placement::v1::Report report = WireReport(Delta(nullptr, audit), std::nullopt, {});
+  EXPECT_LT(report.account().pci_pools_size(), 2000);
+  EXPECT_LE(report.account().ByteSizeLong(), size_t{64} << 10);
+  ASSERT_EQ(report.findings().findings_size(), 1);
+  EXPECT_EQ(report.findings().findings(0).message(),
+            absl::StrCat(2000 - report.account().pci_pools_size(),
+                         " pools of PCI devices are left out of the report"));
+}
+
+TEST(Messages, AReportHasWhatConsumersShallHold) {  // T-209
+  auto audit = std::make_shared<Audit>(*AuditOf(OrdinaryFacts()));
+  audit->report.holdings = {{"a", 7, {{"root", {{"VCPU", 1}, {"PCPU", 2}}}}}};
+  const placement::v1::Report report = WireReport(Delta(nullptr, audit), std::nullopt, {});
+  ASSERT_EQ(report.allocations_size(), 1);
+  EXPECT_EQ(report.allocations(0).consumer_uuid(), "a");
+  EXPECT_EQ(report.allocations(0).generation(), 7);
+  ASSERT_EQ(report.allocations(0).allocations_size(), 1);
+  EXPECT_EQ(report.allocations(0).allocations(0).provider_uuid(), "root");
+  EXPECT_EQ(report.allocations(0).allocations(0).resources().at("PCPU"), 2);
 }
 
 }  // namespace

@@ -1,0 +1,103 @@
+#include "tracker/audit/device_children.h"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "absl/algorithm/container.h"
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "tracker/audit/standard_data.h"
+#include "tracker/devices/device_providers.h"
+#include "tracker/ground/uuid.h"
+
+namespace berth::tracker {
+namespace {
+
+// The providers of PCI devices that placement has, by address.
+std::map<std::string, const KnownProvider*> FindPlaced(absl::string_view node_name,
+                                                       const Records* records) {
+  std::map<std::string, const KnownProvider*> placed;
+  if (records == nullptr) return placed;
+  const std::string prefix = absl::StrCat(node_name, "_");
+  for (const KnownProvider& known : records->tree) {
+    if (known.traits.count(kManagedDeviceTrait) == 0 || known.parent_uuid.empty()) continue;
+    if (!absl::StartsWith(known.name, prefix)) continue;
+    placed[absl::AsciiStrToLower(known.name.substr(prefix.size()))] = &known;
+  }
+  return placed;
+}
+
+PlacedDeviceProviders SumUp(const std::map<std::string, const KnownProvider*>& placed,
+                            const Records* records) {
+  PlacedDeviceProviders sums;
+  for (const auto& [address, known] : placed) {
+    PlacedDeviceProvider& sum = sums[address];
+    for (const auto& [name, inventory] : known->inventories) sum.reserved += inventory.reserved;
+    for (const KnownAllocation& allocation : records->allocations) {
+      if (allocation.provider_uuid != known->uuid) continue;
+      for (const auto& [name, amount] : allocation.amounts) sum.used += amount;
+    }
+  }
+  return sums;
+}
+
+StandardNames Standard() {
+  return {[](absl::string_view name) { return absl::c_linear_search(StandardClasses(), name); },
+          IsStandardTrait};
+}
+
+WantedProvider AsPlaced(const KnownProvider& known) {
+  WantedProvider child{known.uuid, known.name, known.parent_uuid, known.inventories, {}};
+  for (const std::string& trait : known.traits) child.traits[trait] = true;
+  return child;
+}
+
+}  // namespace
+
+DeviceChildren DescribeDeviceChildren(const NodeConfiguration& configuration,
+                                      const std::string& node_uuid, absl::string_view node_name,
+                                      const NodeAccount& account, const Records* records) {
+  const std::map<std::string, const KnownProvider*> placed = FindPlaced(node_name, records);
+  const bool wanted = configuration.pci_report_in_placement;
+  absl::StatusOr<DeviceProviderTree> tree = DeviceProviderTree();
+  if (absl::Status lawful = CheckDeviceReporting(wanted, !placed.empty()); !lawful.ok()) {
+    tree = std::move(lawful);
+  } else if (wanted) {
+    tree =
+        DescribeDeviceProviders(node_name, account.Devices(), SumUp(placed, records), Standard());
+  }
+  DeviceChildren result;
+  ChildProviders& children = result.children;
+  if (!tree.ok()) {
+    children.problems.emplace_back(tree.status().message());
+    for (const auto& [address, known] : placed) children.providers.push_back(AsPlaced(*known));
+    return result;
+  }
+  for (const DeviceProvider& provider : tree->providers) {
+    const auto known = placed.find(provider.address);
+    WantedProvider child;
+    child.uuid = known != placed.end() ? known->second->uuid : NamedUuid(node_uuid, provider.name);
+    child.name = provider.name;
+    child.parent_uuid = node_uuid;
+    child.inventories[provider.resource_class] = {
+        provider.total, provider.reserved, 1, provider.total, 1, 1.0};
+    for (const std::string& trait : provider.traits) {
+      if (absl::StartsWith(trait, "CUSTOM_") || IsStandardTrait(trait)) child.traits[trait] = true;
+    }
+    children.providers.push_back(std::move(child));
+  }
+  children.problems = tree->problems;
+  result.tree = *std::move(tree);
+  return result;
+}
+
+std::map<std::string, std::string> DeviceProvidersOf(absl::string_view node_name,
+                                                     const Records& records) {
+  std::map<std::string, std::string> uuids;
+  for (const auto& [address, known] : FindPlaced(node_name, &records)) uuids[address] = known->uuid;
+  return uuids;
+}
+
+}  // namespace berth::tracker

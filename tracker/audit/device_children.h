@@ -1,0 +1,41 @@
+// Describes the child providers of a node that count its PCI devices, if the settings ask for them
+// (T-258).
+//
+// Pure functions.
+#ifndef BERTH_TRACKER_AUDIT_DEVICE_CHILDREN_H_
+#define BERTH_TRACKER_AUDIT_DEVICE_CHILDREN_H_
+
+#include <map>
+#include <string>
+
+#include "absl/strings/string_view.h"
+#include "tracker/account/account.h"
+#include "tracker/audit/children.h"
+#include "tracker/audit/records.h"
+#include "tracker/devices/device_providers.h"
+#include "tracker/settings/configuration.h"
+
+namespace berth::tracker {
+
+struct DeviceChildren {
+  ChildProviders children;
+  DeviceProviderTree tree;  // what `children` was made of; empty if the settings ask for nothing
+};
+
+// A provider of devices that have gone is left out, and placement deletes it when nobody holds
+// anything of it (T-260).
+//
+// If the settings contradict the devices, or do not ask for providers although placement has some,
+// the providers stay as placement has them, and a problem says why (T-259).
+DeviceChildren DescribeDeviceChildren(const NodeConfiguration& configuration,
+                                      const std::string& node_uuid, absl::string_view node_name,
+                                      const NodeAccount& account, const Records* records);
+
+// Returns the uuids of the providers of PCI devices that placement has, by the address of the device
+// or, for virtual functions, of their physical function (T-263).
+std::map<std::string, std::string> DeviceProvidersOf(absl::string_view node_name,
+                                                     const Records& records);
+
+}  // namespace berth::tracker
+
+#endif  // BERTH_TRACKER_AUDIT_DEVICE_CHILDREN_H_

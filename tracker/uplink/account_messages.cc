@@ -1,0 +1,92 @@
+#include "tracker/uplink/account_messages.h"
+
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "absl/strings/str_join.h"
+#include "tracker/devices/pool.h"
+#include "tracker/uplink/facts_messages.h"
+
+namespace berth::tracker {
+namespace {
+
+namespace v1 = placement::v1;
+
+v1::Amounts WireAmounts(const Amounts& amounts, int64_t pcpus = 0) {
+  v1::Amounts wire;
+  wire.set_vcpus(amounts.vcpus - pcpus);
+  wire.set_pcpus(pcpus);
+  wire.set_memory_mib(amounts.memory_mib);
+  wire.set_disk_gib(amounts.disk_mib / 1024);
+  return wire;
+}
+
+v1::Amounts WireUsage(const Usage& usage) { return WireAmounts(usage.amounts, usage.pcpus); }
+
+v1::NumaCellUsage WireCellUsage(const HostCell& cell) {
+  v1::NumaCellUsage wire;
+  wire.set_id(cell.offer.id);
+  const std::vector<int> pinned = cell.usage.pinned_cpus.Cpus();
+  wire.set_cpu_usage(static_cast<int32_t>(cell.usage.shared_cpus + std::ssize(pinned)));
+  wire.set_memory_usage_mib(cell.usage.memory_mib);
+  wire.mutable_pinned_cpus()->Assign(pinned.begin(), pinned.end());
+  for (const NumaPages& pages : cell.offer.pages) {
+    v1::MemoryPages* const item = wire.add_pages();
+    item->set_size_kib(pages.size_kib);
+    item->set_total(pages.total);
+    item->set_reserved(pages.reserved);
+    const auto used = cell.usage.pages_by_size_kib.find(pages.size_kib);
+    if (used != cell.usage.pages_by_size_kib.end()) item->set_used(used->second);
+  }
+  return wire;
+}
+
+std::string TextOf(const PropertyValue& value) {
+  const auto* const list = std::get_if<std::vector<std::string>>(&value);
+  return list != nullptr ? absl::StrJoin(*list, ",") : std::get<std::string>(value);
+}
+
+v1::PciPool WirePool(const DevicePool& pool) {
+  v1::PciPool wire;
+  for (const auto& [key, value] : pool.key.properties) {
+    if (key == "vendor_id") {
+      wire.set_vendor_id(TextOf(value));
+    } else if (key == "product_id") {
+      wire.set_product_id(TextOf(value));
+    } else if (key == "dev_type") {
+      wire.set_type(WireDeviceType(TextOf(value)));
+    } else {
+      (*wire.mutable_tags())[key] = TextOf(value);
+    }
+  }
+  if (pool.key.numa_node) wire.set_numa_cell(*pool.key.numa_node);
+  wire.set_count(static_cast<int32_t>(pool.count));
+  wire.set_provider_uuid(pool.provider_uuid);
+  return wire;
+}
+
+}  // namespace
+
+v1::NodeAccount WireAccount(const Report& report) {
+  const Accounting& accounting = report.accounting;
+  v1::NodeAccount wire;
+  *wire.mutable_used() = WireAmounts(accounting.used(), accounting.pcpus_used());
+  wire.mutable_used()->set_disk_gib(accounting.used_disk_gib());
+  *wire.mutable_reserve() = WireAmounts(accounting.reserve);
+  *wire.mutable_orphans() = WireAmounts(accounting.orphans);
+  *wire.mutable_allocations() = WireAmounts(accounting.allocated, accounting.pcpus_allocated);
+  const PromisedUsage& promised = accounting.promised;
+  if (promised.instances != Usage()) *wire.mutable_instances() = WireUsage(promised.instances);
+  if (promised.migrations != Usage()) *wire.mutable_migrations() = WireUsage(promised.migrations);
+  if (promised.claims != Usage()) *wire.mutable_claims() = WireUsage(promised.claims);
+  for (const HostCell& cell : accounting.cells) *wire.add_numa_usage() = WireCellUsage(cell);
+  for (const DevicePool& pool : accounting.pools) *wire.add_pci_pools() = WirePool(pool);
+  wire.mutable_counters()->insert(accounting.counters.begin(), accounting.counters.end());
+  if (report.facts->disk_available_least_gib) {
+    wire.set_disk_available_least_gib(*report.facts->disk_available_least_gib);
+  }
+  return wire;
+}
+
+}  // namespace berth::tracker
