@@ -75,7 +75,7 @@ TEST_F(RulesAudit, WhatTheFlavorSaysIsRight) {
 TEST_F(RulesAudit, AnInstanceThatHoldsNothingIsMissing) {
   Put(1);
   EXPECT_EQ(Fault(), kMissing);   // T-345
-  EXPECT_EQ(Repaired(), kRight);  // T-345
+  EXPECT_EQ(Repaired(), kRight);  // T-345, T-372
   Hold("pool{DISK_GB:16}");
   EXPECT_EQ(Fault(), kMissing);  // T-345: nothing on the node
   EXPECT_EQ(Repaired(), "n1{VCPU:2} n1{MEMORY_MB:512} pool{DISK_GB:16}");  // T-345

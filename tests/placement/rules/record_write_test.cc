@@ -102,7 +102,7 @@ TEST_F(RulesRecordWrite, RefusesInOrder) {
   write.tracker = {"h9", FleetWorld::Process(1)};
   EXPECT_EQ(Answer(write), "SERVICE_NOT_REGISTERED tracker.host");
   write.tracker = {"h1", FleetWorld::Process(9)};
-  EXPECT_EQ(Answer(write), "TRACKER_FENCED tracker.incarnation");
+  EXPECT_EQ(Answer(write), "TRACKER_FENCED tracker.incarnation");  // T-386
   write.tracker = MoveWorld::Tracker(1);
   EXPECT_EQ(Answer(write), "POLICY_DENIED") << "the node of another host";
   write.node = Node("h1");

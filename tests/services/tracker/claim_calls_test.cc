@@ -165,6 +165,14 @@ TEST_F(ClaimCallsTest, CountsCallsByReason) {
   EXPECT_THAT(
       text,
       HasSubstr(R"(claims_total{kind="AbortClaim",reason="NODE_UNAVAILABLE",result="refused"} 2)"));
+  for (const char* const name :
+       {"audit_duration_seconds", "audit_phase_seconds", "audit_results_total", "lock_wait_seconds",
+        "lock_hold_seconds", "claims_total", "reports_sent_total", "reports_coalesced_total",
+        "reports_rejected_total", "conflicts_total", "stream_sessions_total", "drift", "orphans",
+        "free", "used", "total"}) {
+    EXPECT_THAT(text, HasSubstr(absl::StrCat("\n# TYPE tracker_", name, " ")));  // T-388
+  }
+  EXPECT_THAT(text, HasSubstr(R"(phase="observe")"));                // T-388
   EXPECT_THAT(text, HasSubstr("tracker_lock_hold_seconds_bucket"));  // T-62
   EXPECT_THAT(text, HasSubstr("tracker_lock_wait_seconds_bucket"));
 }

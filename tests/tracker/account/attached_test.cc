@@ -44,5 +44,30 @@ TEST(NodeAccount, ADeviceThatAGuestHasWithoutARecordIsOfferedToNobody) {
   EXPECT_EQ(account.Rebuilt(), account);  // T-394
 }
 
+TEST(NodeAccount, DevicesOfInstancesThatAreGoneAreFreeOnceTheirGuestsAre) {
+  NodeResources resources = TwoDevices();
+  resources.attached = {"0000:81:00.0"};
+  NodeAccount account(kHere, resources);
+  Instance owner = MakeInstance("a", kHere, MakeFlavor("f", 1, 1, 1));
+  owner.assigned.devices = {"0000:81:00.0", "0000:82:00.0"};
+  account.PutInstance(owner);
+  ASSERT_THAT(account.Devices().Pools(), IsEmpty());
+  account.ReplaceRecords({}, {});  // the records of after a time without the tracker
+  ASSERT_THAT(account.Devices().Pools(), SizeIs(1));                                 // T-350
+  EXPECT_THAT(account.Devices().Pools()[0].addresses, ElementsAre("0000:82:00.0"));  // T-350
+  EXPECT_THAT(account.stray_devices(), ElementsAre("0000:81:00.0"));                 // T-350
+}
+
+TEST(NodeAccount, ARecordThatDoesNotCountMayGo) {
+  NodeAccount account(kHere, TwoDevices());
+  account.PutInstance(MakeInstance("a", kHere, MakeFlavor("f", 2, 1, 1)));
+  account.PutInstance(MakeInstance("b", kThere, MakeFlavor("f", 4, 1, 1)));
+  const Amounts used = account.used();
+  EXPECT_EQ(used.vcpus, 2);  // T-375: another node counts `b`
+  account.DropInstance("b");
+  EXPECT_FALSE(account.DropInstance("nobody"));
+  EXPECT_EQ(account.used(), used);  // T-375
+}
+
 }  // namespace
 }  // namespace berth::tracker

@@ -154,5 +154,22 @@ TEST(StrayDevices, AreFindings) {
       << "the host is too old";  // T-236
 }
 
+TEST(Audit, ACpuThatTwoInstancesHaveEndsNoPass) {
+  const Facts facts = OrdinaryFacts();
+  NodeResources resources;
+  resources.topology = MakeTopology();
+  NodeAccount account(kHere, resources);
+  account.PutInstance(CountedInstance("a"));
+  account.PutInstance(CountedInstance("b"));  // has the same CPU
+  AuditInput input{facts, nullptr, {}, kHere.node_uuid, "n", {}, {}, {}, {}, {}};
+  input.account = &account;
+  const absl::StatusOr<Audit> audit = RunAudit(input);
+  ASSERT_TRUE(audit.ok()) << audit.status();                                // T-362
+  EXPECT_EQ(audit->report.accounting.promised.instances.amounts.vcpus, 4);  // T-362
+  EXPECT_EQ(std::count_if(audit->findings.begin(), audit->findings.end(),
+                          [](const Finding& it) { return it.kind == Finding::Kind::kRecord; }),
+            1);
+}
+
 }  // namespace
 }  // namespace berth::tracker

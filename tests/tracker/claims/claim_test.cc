@@ -145,7 +145,7 @@ TEST(ClaimInstance, ManyDevicesDoNotMakeARefusalSlow) {
   const std::clock_t begin = std::clock();
   EXPECT_THAT(Reasons(ClaimInstance(Settings(), request, &account).status()), SizeIs(1));
   const double seconds = static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC;
-  EXPECT_LT(seconds, kSanitized ? 20 : 0.5);  // T-275
+  EXPECT_LT(seconds, kSanitized ? 20 : 0.5);  // T-275, T-363
 }
 
 TEST(ClaimInstance, ConfiguredRatiosLimitCellsIfTheClaimDoesNot) {

@@ -28,8 +28,8 @@ std::map<int, NaiveCell> CellsOf(const NodeAccount& account) {
 }
 
 void ExpectAsNaive(const NodeAccount& account, const NaiveAccount& naive) {
-  EXPECT_EQ(account.used(),
-            (Amounts{naive.vcpus_used, naive.memory_mib_used, naive.disk_mib_used}));  // T-392
+  EXPECT_EQ(account.used(), (Amounts{naive.vcpus_used, naive.memory_mib_used,
+                                     naive.disk_mib_used}));  // T-374, T-392
   EXPECT_EQ(account.statistics().Counters(), naive.counters);
   EXPECT_EQ(account.statistics().current_workload(), naive.current_workload);
   EXPECT_EQ(CellsOf(account), naive.cells);  // T-392
@@ -37,7 +37,7 @@ void ExpectAsNaive(const NodeAccount& account, const NaiveAccount& naive) {
   EXPECT_EQ(account.owners().by_unit(), naive.unit_owners);
   const std::vector<std::string> tracked = account.tracked_instances();
   EXPECT_EQ(std::set<std::string>(tracked.begin(), tracked.end()), naive.tracked_instances);
-  EXPECT_EQ(account.tracked_migrations(), naive.tracked_migrations);
+  EXPECT_EQ(account.tracked_migrations(), naive.tracked_migrations);  // T-374
 }
 
 void ExpectOneOwner(const NodeAccount& account, const NaiveAccount& naive) {

@@ -92,6 +92,19 @@ TEST(ClaimMove, ALiveMigrationKeepsStatusPagesAndDevices) {
   EXPECT_TRUE(ClaimMove(Settings(), request, &account).ok());
 }
 
+TEST(ClaimMove, RatiosLimitTheCellsOfALiveMigration) {
+  MoveClaim request = RichMove(MigrationType::kLive, kThere);
+  request.instance.task_state = "migrating";
+  request.new_flavor = MakeFlavor("large", 6, 512, 10);
+  request.new_flavor.extra_specs = {{"hw:numa_nodes", "1"}};
+  ClaimSettings settings = Settings();
+  NodeAccount account(kHere, RichHost());
+  settings.default_cell_limits = CellLimits{0.5, 1.0};
+  EXPECT_FALSE(ClaimMove(settings, request, &account).ok());  // T-377: 6 of 8 * 0.5 CPUs
+  settings.default_cell_limits = CellLimits{1.0, 1.0};
+  EXPECT_TRUE(ClaimMove(settings, request, &account).ok());  // T-377
+}
+
 TEST(ClaimMove, TheIdOfAnotherRequestIsRefused) {
   NodeAccount account(kHere, RichHost());
   MoveClaim request = RichMove(MigrationType::kCold, kThere);

@@ -265,7 +265,7 @@ TEST(DeviceRelatives, InconsistentFunctionsDoNotForbidAClaim) {  // T-252
   std::vector<DeviceRecord> records = table.Records();
   records[1].status = DeviceStatus::kUnavailable;  // nobody has it
   DeviceTable odd = DeviceTable::Load(AnyIntel(), records, {});
-  EXPECT_TRUE(odd.Claim("i", {AskPf()}, {}).ok());
+  EXPECT_TRUE(odd.Claim("i", {AskPf()}, {}).ok());  // T-378
 }
 
 TEST(DeviceRelatives, AnUnknownParentIsTolerated) {  // T-253

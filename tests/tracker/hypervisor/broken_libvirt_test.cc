@@ -27,6 +27,14 @@ constexpr absl::Duration kInterval = absl::Seconds(60);
 std::atomic<const char*> fleeting_guest = "";    // disappears whenever its definition is asked for
 std::atomic<const char*> garbled_document = "";  // is not XML; the name of a guest or device
 std::atomic<int> definition_milliseconds = 0;    // how long libvirt takes for a definition
+std::atomic<const char*> failing_call = "";      // the name of the function that fails
+
+// Whether the function fails now. If it does, leaves an error of libvirt.
+bool Fails(virConnectPtr connection, absl::string_view call) {
+  if (call != failing_call.load()) return false;
+  (void)virDomainLookupByName(connection, "none");
+  return true;
+}
 // The callback for balloons that was registered last.
 std::atomic<virConnectDomainEventBalloonChangeCallback> on_balloon = nullptr;
 std::atomic<void*> on_balloon_opaque = nullptr;
@@ -37,6 +45,7 @@ class BrokenLibvirt : public testing::Test {
     fleeting_guest = "";
     garbled_document = "";
     definition_milliseconds = 0;
+    failing_call = "";
   }
 
   static Observer::Surroundings Surroundings() {
@@ -72,6 +81,27 @@ TEST_F(BrokenLibvirt, AMonitorThatFailsDoesNotEndThePass) {
   EXPECT_TRUE(facts.metrics.empty());                                              // T-103
   EXPECT_THAT(facts.warnings, ElementsAre(HasSubstr("monitor cpu.virt_driver")));  // T-103
   EXPECT_FALSE(facts.degraded);  // T-103: a warning, no more
+}
+
+TEST_F(BrokenLibvirt, EachCallHasItsFailureRule) {
+  const auto observe = [this] {
+    Hypervisor hypervisor({"test://" + TestDataPath("three_guests.xml")}, &pool_,
+                          [](const HypervisorEvent&) {});
+    return Observer(NodeConfiguration(), Surroundings(), &hypervisor).Observe(now_);
+  };
+  for (const char* const call :
+       {"virConnectGetCapabilities", "virNodeGetInfo", "virNodeGetCPUMap", "virConnectGetType",
+        "virConnectGetVersion", "virConnectGetLibVersion", "virConnectGetAllDomainStats"}) {
+    failing_call = call;
+    EXPECT_FALSE(observe().ok()) << call;  // T-389
+    failing_call = "";
+    EXPECT_TRUE(observe().ok()) << call;  // T-389
+  }
+  failing_call = "virConnectListAllNodeDevices";
+  const absl::StatusOr<Facts> facts = observe();
+  ASSERT_TRUE(facts.ok()) << facts.status();                              // T-389
+  EXPECT_TRUE(facts->pci_devices.empty());                                // T-389
+  EXPECT_THAT(facts->warnings, testing::Contains(HasSubstr("devices")));  // T-389
 }
 
 TEST_F(BrokenLibvirt, AGuestThatDisappearsIsLeftOut) {
@@ -204,3 +234,28 @@ extern "C" int virConnectDomainEventRegisterAny(virConnectPtr connection, virDom
   return Real<decltype(virConnectDomainEventRegisterAny)>("virConnectDomainEventRegisterAny")(
       connection, guest, event, callback, opaque, free);
 }
+
+// A function with a connection and further arguments, which fails with `error`.
+#define BERTH_FAILING(result, name, error, declared, passed)    \
+  extern "C" result name declared {                             \
+    if (berth::tracker::Fails(connection, #name)) return error; \
+    return Real<decltype(name)>(#name) passed;                  \
+  }
+BERTH_FAILING(char*, virConnectGetCapabilities, nullptr, (virConnectPtr connection), (connection))
+BERTH_FAILING(const char*, virConnectGetType, nullptr, (virConnectPtr connection), (connection))
+BERTH_FAILING(int, virConnectGetVersion, -1, (virConnectPtr connection, unsigned long* version),
+              (connection, version))
+BERTH_FAILING(int, virConnectGetLibVersion, -1, (virConnectPtr connection, unsigned long* version),
+              (connection, version))
+BERTH_FAILING(int, virNodeGetInfo, -1, (virConnectPtr connection, virNodeInfoPtr info),
+              (connection, info))
+BERTH_FAILING(int, virNodeGetCPUMap, -1,
+              (virConnectPtr connection, unsigned char** map, unsigned* online, unsigned flags),
+              (connection, map, online, flags))
+BERTH_FAILING(int, virConnectGetAllDomainStats, -1,
+              (virConnectPtr connection, unsigned groups, virDomainStatsRecordPtr** records,
+               unsigned flags),
+              (connection, groups, records, flags))
+BERTH_FAILING(int, virConnectListAllNodeDevices, -1,
+              (virConnectPtr connection, virNodeDevicePtr** devices, unsigned flags),
+              (connection, devices, flags))

@@ -1,4 +1,10 @@
 // What a tracker's beats say of its nodes.
+#include <atomic>
+#include <future>
+#include <memory>
+#include <thread>
+#include <vector>
+
 #include "gtest/gtest.h"
 #include "tests/tracker/uplink/fixture.h"
 #include "tracker/uplink/uplink.h"
@@ -44,6 +50,35 @@ TEST_F(UplinkTest, SaysThatTheFirstAuditIsOverdue) {
     return beat.nodes_size() == 2 && !beat.nodes(0).audit_overdue() &&
            beat.nodes(1).node_uuid().empty() && beat.nodes(1).audit_overdue();  // T-293, T-383
   }));
+}
+
+TEST_F(UplinkTest, BeatsWhileAPassHangs) {
+  FakePlacement placement;
+  const auto uplink = Connect(placement);
+  ASSERT_TRUE(Settles());
+  // The calls of libvirt find no free thread.
+  auto release = std::make_shared<std::promise<void>>();
+  const std::shared_future<void> released = release->get_future().share();
+  std::vector<std::thread> callers;
+  for (int i = 0; i < DeadlinePool::Options().threads_max; ++i) {
+    callers.emplace_back([this, released] {
+      pool_
+          .Run(
+              "a call", [released] { released.wait(); }, absl::Seconds(60))
+          .IgnoreError();
+    });
+  }
+  std::atomic<bool> passed = false;
+  std::thread pass([&] {
+    Pass();
+    passed = true;
+  });
+  const int64_t beats = uplink->status().heartbeats;
+  EXPECT_TRUE(Eventually([&] { return uplink->status().heartbeats > beats + 3; }));  // T-290, T-381
+  EXPECT_FALSE(passed) << "the pass hangs meanwhile";
+  release->set_value();
+  pass.join();
+  for (std::thread& caller : callers) caller.join();
 }
 
 }  // namespace
