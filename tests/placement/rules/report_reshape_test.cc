@@ -75,6 +75,8 @@ TEST_F(RulesReportReshape, Ladder) {
   c1.expected_generation.value -= 1000;
   EXPECT_EQ(fleet_.Send(Move({c1})), "INVENTORY_IN_USE");  // c2 is not listed
   EXPECT_EQ(fleet_.Send(Move({c1, Holding("c2", "cn1{VGPU:1}")})), "NO_INVENTORY");
+  EXPECT_EQ(fleet_.Send(Move({c1, c2})), "UNIT_CONSTRAINT_VIOLATED");
+  c1.allocations[0].amounts[0].amount = 3;
   EXPECT_EQ(fleet_.Send(Move({c1, c2})), "CAPACITY_EXCEEDED");
   EXPECT_EQ(fleet_.world.Text(), before) << "nothing of a refused report is applied";
   c1.allocations[0].amounts[0].amount = 2;
