@@ -99,11 +99,12 @@ class LedgerAhead : public ::testing::Test {
   }
   // Begins claims while a batch waits for the lock, and expects that they are decided after it.
   void ExpectNotAhead() {
+    const int64_t before = runner_->ledger().health().ahead_batches;
     std::vector<std::future<Decision>> claims = BeginClaims();
     PassSomeTime();
     LetGo();
     CountOk(claims);
-    EXPECT_EQ(runner_->ledger().health().ahead_batches, 0);
+    EXPECT_EQ(runner_->ledger().health().ahead_batches, before);
     ExpectCleanSelfCheck(*runner_, url_);
   }
   void LetGo() {
