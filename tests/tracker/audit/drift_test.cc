@@ -155,13 +155,16 @@ TEST(StrayDevices, AreFindings) {
 }
 
 TEST(Audit, ACpuThatTwoInstancesHaveEndsNoPass) {
-  const Facts facts = OrdinaryFacts();
   NodeResources resources;
   resources.topology = MakeTopology();
   NodeAccount account(kHere, resources);
   account.PutInstance(CountedInstance("a"));
   account.PutInstance(CountedInstance("b"));  // has the same CPU
-  AuditInput input{facts, nullptr, {}, kHere.node_uuid, "n", {}, {}, {}, {}, {}};
+  const NodeConfiguration configuration;
+  AuditInput input{.facts = std::make_shared<const Facts>(OrdinaryFacts()),
+                   .configuration = configuration,
+                   .node_uuid = kHere.node_uuid,
+                   .node_name = "n"};
   input.account = &account;
   const absl::StatusOr<Audit> audit = RunAudit(input);
   ASSERT_TRUE(audit.ok()) << audit.status();                                // T-362
