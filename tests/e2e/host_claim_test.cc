@@ -183,6 +183,7 @@ TEST_F(HostClaimTest, ATrackerWithDedicatedCpusMovesWhatPinnedGuestsHold) {
   (*cell->mutable_pinning())[0] = 2;
   pb::SetInstanceRequest set;
   *set.mutable_instance() = instance;
+  set.set_expected_generation(instance.generation());
   pb::SetInstanceResponse stored;
   const grpc::Status status = instances_->SetInstance(Context().get(), set, &stored);
   ASSERT_TRUE(status.ok()) << status.error_message();

@@ -17,16 +17,22 @@ def camel(code):
     return "".join(word.capitalize() for word in code.split("_"))
 
 
+def reasons_of(root, service):
+    text = (root / f"proto/berth/{service}/v1/error.proto").read_text()
+    return {reason: camel(code) for code, reason in LISTED.findall(text)}
+
+
 def main(root):
-    listed = {reason: camel(code) for code, reason in
-              LISTED.findall((root / "proto/berth/placement/v1/error.proto").read_text())}
-    if len(listed) < 60:
-        return f"only {len(listed)} reasons were understood in error.proto"
+    reasons = {service: reasons_of(root, service) for service in ("placement", "tracker")}
+    for service, least in (("placement", 60), ("tracker", 15)):
+        if len(reasons[service]) < least:
+            return f"only {len(reasons[service])} reasons were understood in error.proto of {service}"
     faults = []
     found = 0
     for path in sorted(p for layer in ("placement", "services") for end in ("cc", "h") for p in (root / layer).rglob(f"*.{end}")
                        if root / "services/cli" not in p.parents):
         text = path.read_text()
+        listed = reasons["tracker" if root / "services/tracker" in path.parents else "placement"]
         uses = [(code, reason) for code, reason in REFUSED.findall(text)]
         uses += [("InvalidArgument", reason) for reason in FORM.findall(text) if path.name == "faults.h"]
         for code, reason in uses:

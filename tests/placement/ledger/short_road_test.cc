@@ -175,9 +175,9 @@ TEST(LedgerShortRoad, WhatIsTooLateOrCancelledWhenItIsSentIsNotDone) {
     Gate gate;
     LedgerRunner runner(ShortAtGate(url, gate, LedgerRoads::kByHistory));
     MakeProviders(runner, 1, 100, 1024);
-    gate.Close(LedgerStep::kBeforeLock);
-    // A look-up goes the long way, so that the next stop is at the batch of both claims.
-    std::future<Decision> held = runner.Begin(WithId(FindRequest{"tester", "none"}, ""));
+    // While the first batch is written, both claims come to the queue: they are the next batch.
+    gate.Close(LedgerStep::kBeforeWrite);
+    std::future<Decision> held = runner.Begin(WithId(Claim(3, {1}, 1), ""));
     gate.AwaitWriter();
     auto cancelled = std::make_shared<std::atomic<bool>>(false);
     std::promise<Decision> late;
@@ -197,7 +197,7 @@ TEST(LedgerShortRoad, WhatIsTooLateOrCancelledWhenItIsSentIsNotDone) {
     const Decision decision = late_answer.get();
     EXPECT_EQ(ReasonOf(decision), cancels ? "CANCELLED" : "DEADLINE_BEFORE_START");
     EXPECT_EQ(neighbour.get().status, absl::OkStatus());
-    EXPECT_EQ(UsedOf(*runner.ledger().Newest(), 1), 1);
+    EXPECT_EQ(UsedOf(*runner.ledger().Newest(), 1), 2);
     EXPECT_EQ(runner.ledger().health().dropped_batches, 1);
     held.get();
     ExpectCleanSelfCheck(runner, url);

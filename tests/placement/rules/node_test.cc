@@ -59,7 +59,7 @@ TEST_F(RulesNode, ComesAgainAfterItsDeletion) {
 
 TEST_F(RulesNode, IsDeletedTogetherWithItsProviders) {
   ASSERT_EQ(fleet_.Report("h1", 1, "cn1{VCPU:8}", 1), "OK");
-  RunScript(fleet_.world, "claim c1 new cn1{VCPU:1} OK");
+  RunScript(fleet_.world, "claim c1 new cn1{VCPU:1}   OK");
   EXPECT_EQ(fleet_.Answer(DeleteNode{fleet_.world.provider("cn1"), false}), "PROVIDER_IN_USE");
   EXPECT_TRUE(fleet_.HasNode("cn1"));  // T-42
   EXPECT_TRUE(fleet_.Has("cn1"));

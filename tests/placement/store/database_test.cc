@@ -14,7 +14,7 @@
 namespace berth::placement {
 namespace {
 
-TEST(Database, AnswersWithTheLastStatementsRows) {
+TEST(Database, AnswersWithTheRowsOfTheLastStatementThatReturnsRows) {
   auto database = ConnectOrDie(NewDatabase());
   QueryRows rows;
   ASSERT_TRUE(database
@@ -22,6 +22,9 @@ TEST(Database, AnswersWithTheLastStatementsRows) {
                         "'\\x00ff'::bytea, NULL; COMMIT",
                         &rows)
                   .ok());
+  ASSERT_EQ(rows.size(), 1);
+  EXPECT_EQ(rows.Text(0, 0), "a'b");
+  ASSERT_TRUE(database->Run("SELECT 1 WHERE false; COMMIT", &rows).ok());
   EXPECT_EQ(rows.size(), 0);
   ASSERT_TRUE(
       database->Run("SELECT 'a''b', 7::bigint, 0.1::float8, true, '\\x00ff'::bytea, NULL", &rows)

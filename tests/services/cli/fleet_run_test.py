@@ -52,7 +52,7 @@ class Fleet(BerthCase):
         uuid = "00000000-0000-4000-8000-00000000c0de"
         self.assertEqual(self.json("node", "create", "early", "--uuid", uuid)["node"]["host"], "early")
         self.assertIn("early", self.berth("node", "list"))
-        self.assertEqual(self.reason("node", "create", "early", "--uuid", uuid, code=1), "DUPLICATE_NODE")
+        self.assertEqual(self.reason("node", "create", "early", "--uuid", uuid, code=4), "DUPLICATE_NODE")
         self.berth("node", "delete", "early")
 
     def test_the_audit_finds_and_repairs(self):

@@ -171,9 +171,9 @@ pci_alias = ['{"name": "nic", "vendor_id": "8086"}', '{"name": "gpu", "vendor_id
   const absl::Status spec = Read({"--pci-device-spec={vendor}"}).status();
   EXPECT_THAT(spec.message(), HasSubstr("pci-device-spec: device_spec[0]"));  // T-31, T-233
   const std::string once = R"(--pci-device-spec={"vendor_id": "8086", "one_time_use": true})";
-  EXPECT_THAT(Read({once}).status().message(), HasSubstr("report_in_placement"));      // T-236
-  EXPECT_TRUE(Nodes({once, "--pci-report-in-placement"})[0].pci_report_in_placement);  // T-258
-  EXPECT_THAT(Read({R"(--pci-device-spec={"devname": "ens1"})", "--pci-report-in-placement"})
+  EXPECT_THAT(Read({once}).status().message(), HasSubstr("report_in_placement"));           // T-236
+  EXPECT_TRUE(Nodes({once, "--pci-report-in-placement=true"})[0].pci_report_in_placement);  // T-258
+  EXPECT_THAT(Read({R"(--pci-device-spec={"devname": "ens1"})", "--pci-report-in-placement=true"})
                   .status()
                   .message(),
               HasSubstr("device_spec[0].devname"));  // T-259
