@@ -66,10 +66,9 @@ TEST(LockHold, APassOverManyInstancesIsShort) {
   Node node(options, &pool, [](const HypervisorEvent&) {});
   const auto now = [] { return std::chrono::steady_clock::now(); };
   ASSERT_EQ(node.Pass(now()).result, PassOutcome::Result::kComplete);
+  const NodeIdentity self = *node.identity();
   node.ChangeRecords(
-      [&](Records* records, NodeAccount* account) {
-        return FillRecords(*node.identity(), records, account);
-      },
+      [&](Records* records, NodeAccount* account) { return FillRecords(self, records, account); },
       now());
   ASSERT_EQ(node.accounting()->promised.instances.amounts.vcpus, kInstances);
   // The machine may stop a thread that holds the lock. So the best of some passes counts.
