@@ -80,6 +80,7 @@ void CommandQueue::PutBack(const std::vector<PendingPtr>& pendings) {
 }
 
 std::vector<PendingPtr> CommandQueue::Take(int commands_max, absl::Duration wait) {
+  BERTH_CHECK(commands_max >= 0);
   const MutexLock lock(&mutex_);
   armed_ = 0;
   if (waiting_.empty() && !closed_ && !nudged_) {

@@ -101,7 +101,7 @@ class Ledger {
   StatePtr Recent(Revision revision) const;
 
   // One step of the follower: reads the log rows after the published state, applies them, and
-  // returns their number. The caller repeats the step: every 5 ms while rows come, else less often,
+  // returns their number. The caller repeats the step: every 2 ms while rows come, else less often,
   // down to every 100 ms.
   absl::StatusOr<int> Follow();
   // One step of the watchdog: shuts a connection that makes no progress, answers commands and

@@ -16,7 +16,7 @@ namespace berth::placement {
 //   kLocked        long road only: this process has the lock
 //   kDecided       short road only: the batch is decided, and no command has begun
 //   kDecidedAhead  short road only: a batch is decided while the one before it is being committed
-//   kBeforeWrite   the message that writes the batch is about to be sent
+//   kBeforeWrite   the message that writes or compares the batch is about to be sent
 //   kCommitted, kPublished
 enum class LedgerStep {
   kBeforeLock,

@@ -16,6 +16,8 @@ namespace berth::placement {
 namespace {
 
 constexpr int kCatchUpRows = 500;
+// So many log rows are read together with the lock. More rows are read after it.
+constexpr int kRowsWithLock = 64;
 // If no command waits, the writer gives so many answers itself.
 constexpr int kAnswersHere = 2;
 // A batch may take longer than no_progress_max: by this much for each row that it writes.
@@ -180,13 +182,13 @@ void Writer::TakeLongRoad(const std::vector<PendingPtr>& commands) {
     if (key) keys.push_back(*key);
   }
   const absl::Duration began = publisher_->BootTime();
-  const int64_t known = publisher_->Newest()->position().revision.number;
+  const Position known = publisher_->Newest()->position();
   const absl::StatusOr<LockedHead> locked =
-      LockAndReadHead(*connection_, known, kCatchUpRows, keys);
+      LockAndReadHead(*connection_, known.revision.number, kRowsWithLock, keys);
   if (!locked.ok()) return LockFailed(locked.status(), commands);
   Step(LedgerStep::kLocked);
   const BatchId head = locked->head ? locked->head->position.batch : BatchId();
-  roads_.SawHead(head != publisher_->Newest()->position().batch);
+  roads_.SawHead(head != known.batch);
   health_->followed_rows += ApplyRead(locked->missing, *publisher_);
   if (!ReachHead(locked->head)) return PutBack(commands);
   publisher_->SetFresh(began);

@@ -113,14 +113,15 @@ class Writer {
   void TakeShortRoad(std::vector<PendingPtr> commands);
   // Begins the commands of `batch` and sends the batch. Returns false if nothing was sent; the
   // commands are back in the queue then. `*before`: the batch before, which is committed, or null.
-  // Answers this batch, and sets `*before` to null, if the message needs a round trip of
+  // Answers the batch before, and sets `*before` to null, if the message needs a round trip of
   // preparation.
   bool Send(Batch& batch, std::unique_ptr<Batch>* before);
   // Waits for the outcome of `batch`, which was sent. Returns whether it took effect.
   // If it did not, its commands and those of `ahead`, which may be null, are taken care of.
   bool Receive(std::unique_ptr<Batch>& batch, std::unique_ptr<Batch>& ahead);
-  // Handles a batch that PostgreSQL has not written and never will. `status`: OK if the comparison
-  // under the lock failed. No transaction is open.
+  // Handles a batch of either road that PostgreSQL has not written and never will. `status`: OK if
+  // the comparison under the lock failed. No transaction is open. The next shared batch takes the
+  // long road, and does not fill up.
   void NotWritten(const absl::Status& status, Batch& batch);
   void TakeBack(Batch& batch);
 
@@ -131,7 +132,8 @@ class Writer {
   // of the queue must not be in this batch.
   bool TakeMore(int count, const Batch* sent, std::vector<PendingPtr>* commands);
   // Decides the commands that have come while the long road waited for the lock, as far as `batch`
-  // has room for them.
+  // has room for them. Decides none if the batch before was not written, because another failed
+  // comparison would have its commands decided once more.
   void FillUp(Batch& batch);
   // Decides commands of the queue on the state that `sent` will make, until the outcome of `sent`
   // can be received. Returns null if nothing was decided.
@@ -217,6 +219,7 @@ class Writer {
   BatchId committed_;               // the newest batch that this process knows to be durable
   Turns turns_;
   Roads roads_;
+  bool not_written_ = false;  // the last batch was not: see NotWritten
   // LeasesWantBatch returns false before this time of the boot clock, because a release failed.
   std::shared_ptr<std::atomic<int64_t>> leases_wait_until_ns_ =
       std::make_shared<std::atomic<int64_t>>(0);

@@ -61,8 +61,13 @@ bool Writer::TakeMore(int count, const Batch* sent, std::vector<PendingPtr>* com
 }
 
 void Writer::FillUp(Batch& batch) {
+  // The command that releases leases may be one more than batch_commands_max.
+  const int room = options_.batch_commands_max - batch.command_count();
+  // The comparison of request ids always fails while the log is empty.
+  const bool log_is_empty = batch.base()->position().revision.number == 0;
+  if (std::exchange(not_written_, false) || room <= 0 || log_is_empty) return;
   std::vector<PendingPtr> commands;
-  (void)TakeMore(options_.batch_commands_max - batch.command_count(), nullptr, &commands);
+  (void)TakeMore(room, nullptr, &commands);
   batch.CompareNext();
   (void)DecideAll(commands, false, batch);
 }

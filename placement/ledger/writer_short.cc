@@ -119,6 +119,7 @@ bool Writer::Receive(std::unique_ptr<Batch>& batch, std::unique_ptr<Batch>& ahea
 // The next batch takes the long road, which finds out why, and refuses what must be refused.
 void Writer::NotWritten(const absl::Status& status, Batch& batch) {
   roads_.Failed();
+  not_written_ = true;
   TakeBack(batch);
   if (status.ok()) {
     ++health_->moved_batches;

@@ -65,7 +65,7 @@ struct LogRow {
 // The data that the writer reads right after it has taken the ledger's lock.
 struct LockedHead {
   std::optional<LogRow> head;   // the newest log row, without its payload; none: the log is empty
-  std::vector<LogRow> missing;  // rows that the process did not have, oldest first
+  std::vector<LogRow> missing;  // rows after `known`, oldest first
   std::vector<KeptRequest> requests;
 };
 

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <future>
 #include <memory>
 #include <string>
 #include <vector>
@@ -10,6 +11,7 @@
 #include "placement/ledger/ledger.h"
 #include "placement/log/codec.h"
 #include "placement/store/rows.h"
+#include "tests/placement/ledger/gate.h"
 #include "tests/processes/ledger_runner.h"
 #include "tests/processes/private_cluster.h"
 #include "tests/worlds/safety.h"
@@ -78,6 +80,31 @@ TEST(LedgerLease, EndsAtItsTimeThoughNobodyAsks) {
   EXPECT_EQ(Releasers(url), std::vector<std::string>{kLeaseActor});
   CheckSafety(*runner.ledger().Newest());
   ExpectCleanSelfCheck(runner, url);
+}
+
+// The command that releases leases comes on top of a full batch.
+TEST(LedgerLease, EndsInAFullBatch) {
+  const std::string url = NewDatabase();
+  Clocks clocks;
+  Gate gate;
+  LedgerOptions options = clocks.OptionsFor(url);
+  options.roads = LedgerRoads::kLong;
+  options.batch_commands_max = 2;
+  options.at_step = [&gate](LedgerStep step) { gate.Pass(step); };
+  LedgerRunner runner(options);
+  MakeProviders(runner, 1, 8, 64);
+  runner.Must(Leased(1, 2, absl::Seconds(10)));
+  gate.Close(LedgerStep::kLocked);
+  std::vector<std::future<Decision>> claims;
+  claims.push_back(runner.Begin(WithId(Claim(2, {1}, 1), "")));
+  gate.AwaitWriter();
+  for (int i = 3; i <= 5; ++i) claims.push_back(runner.Begin(WithId(Claim(i, {1}, 1), "")));
+  gate.Close(LedgerStep::kBeforeLock);  // of a batch with the last two claims
+  gate.AwaitWriter();
+  clocks.seconds += 10;
+  gate.Open();
+  for (std::future<Decision>& claim : claims) EXPECT_EQ(claim.get().status, absl::OkStatus());
+  EXPECT_TRUE(LedgerRunner::Eventually([&] { return !Holds(runner, 1); }));
 }
 
 TEST(LedgerLease, RoomIsThereForTheSameBatch) {

@@ -32,16 +32,23 @@ class LedgerLongRoad : public ::testing::Test {
 
   // Begins `first` and waits until its batch waits for the lock, which somebody else has.
   std::future<Decision> BeginWithoutLock(Command first) {
-    EXPECT_EQ(holder_->Run(absl::StrCat("BEGIN; SELECT pg_advisory_xact_lock(", kLedgerLock, ")"),
+    TakeLock();
+    std::future<Decision> begun = runner_->Begin(std::move(first));
+    AwaitWaiter();
+    return begun;
+  }
+  void TakeLock() {
+    ASSERT_EQ(holder_->Run(absl::StrCat("BEGIN; SELECT pg_advisory_xact_lock(", kLedgerLock, ")"),
                            nullptr),
               absl::OkStatus());
-    std::future<Decision> begun = runner_->Begin(std::move(first));
-    EXPECT_TRUE(LedgerRunner::Eventually([&] {
+  }
+  // Until the writer waits for the lock.
+  void AwaitWaiter() {
+    ASSERT_TRUE(LedgerRunner::Eventually([&] {
       return QueryOne(*observer_,
                       "SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'advisory' AND "
                       "datname = current_database()") == "1";
     }));
-    return begun;
   }
   void GiveUpLock() { ASSERT_EQ(holder_->Run("COMMIT", nullptr), absl::OkStatus()); }
 
@@ -110,6 +117,27 @@ TEST_F(LedgerLongRoad, ACommandThatComesDuringTheWaitIsNotDoneTwice) {
   EXPECT_EQ(UsedOf(*runner_->ledger().Newest(), 1), 3);
   EXPECT_EQ(runner_->ledger().health().moved_batches, 1);
   ExpectCleanSelfCheck(*runner_, url_);
+}
+
+// After a comparison that failed, the next batch reads the kept answers of all its commands. Else
+// callers that repeat used request ids could have the same commands decided again and again.
+TEST_F(LedgerLongRoad, AComparisonThatFailedIsNotFollowedByAnother) {
+  runner_->Must(Claim(1, {1}, 1), "one");
+  runner_->Must(Claim(2, {1}, 1), "two");
+  std::future<Decision> first = BeginWithoutLock(WithId(Claim(3, {1}, 1), "first"));
+  std::future<Decision> one = runner_->Begin(WithId(Claim(1, {1}, 1), "one"));
+  gate_.Close(LedgerStep::kBeforeLock);
+  GiveUpLock();
+  gate_.AwaitWriter();
+  TakeLock();
+  gate_.Open();
+  AwaitWaiter();
+  std::future<Decision> two = runner_->Begin(WithId(Claim(2, {1}, 1), "two"));
+  GiveUpLock();
+  EXPECT_EQ(first.get().status, absl::OkStatus());
+  EXPECT_TRUE(one.get().replayed);
+  EXPECT_TRUE(two.get().replayed);
+  EXPECT_EQ(runner_->ledger().health().moved_batches, 1);
 }
 
 // The same in a batch that writes nothing, because it refuses all its commands.
