@@ -28,7 +28,10 @@ absl::Status ReportPlan::CheckHoldings() const {
   for (const ReportedHolding& holding : report_.holdings) {
     const ConsumerPtr before = state_.FindConsumer(holding.consumer);
     const auto is_here = [this](const Allocation& row) { return IsOnNode(row.provider); };
-    if (before && std::none_of(before->allocations.begin(), before->allocations.end(), is_here)) {
+    // A consumer of another generation is a conflict, which is found later.
+    const bool is_current = before && before->generation == holding.expected_generation;
+    if (is_current &&
+        std::none_of(before->allocations.begin(), before->allocations.end(), is_here)) {
       return DeniedHolding(holding, "holds nothing on the node");
     }
     for (const ProviderAmounts& wanted : holding.allocations) {

@@ -230,13 +230,18 @@ void FillReject(const State& state, ProviderId node, const pb::Report& report,
   });
 }
 
-void AddTreeToScope(const placement::FeedCommand& command, ProviderId node, PushScope* scope) {
+void AddTreeToScope(const placement::FeedCommand& command, ProviderId node, bool is_own,
+                    PushScope* scope) {
   using namespace placement;  // all kinds of changes
   const std::vector<ProviderId>& roots = command.concerned.roots;
   if (scope->complete || !std::binary_search(roots.begin(), roots.end(), node)) return;
   const EachKind add{
-      [scope](const ProviderPut& put) { scope->providers.insert(put.config->id); },
-      [scope](const ProviderRemoved& removed) { scope->providers.insert(removed.id); },
+      [&](const ProviderPut& put) {
+        if (!is_own) scope->providers.insert(put.config->id);
+      },
+      [&](const ProviderRemoved& removed) {
+        if (!is_own) scope->providers.insert(removed.id);
+      },
       [scope](const ConsumerPut& put) { scope->consumers.insert(put.consumer->id); },
       [scope](const ConsumerRemoved& removed) { scope->consumers.insert(removed.id); },
       Ignore<ProviderUsed>(),  // computed from the consumers

@@ -56,9 +56,10 @@ void FillReject(const placement::State& state, placement::ProviderId node, const
                 const absl::Status& status, pb::Reject* to);
 
 // If `command` concerns the tree of `node`, adds the names of all providers and consumers that it
-// touched. If the scope then has more than a few thousand names, it becomes complete: the push
+// touched. `is_own`: the tracker itself sent the command. Its Ack has the providers, so only the
+// consumers are added. If the scope then has more than a few thousand names, it becomes complete: the push
 // will send everything.
-void AddTreeToScope(const placement::FeedCommand& command, placement::ProviderId node,
+void AddTreeToScope(const placement::FeedCommand& command, placement::ProviderId node, bool is_own,
                     PushScope* scope);
 // If `command` concerns `host`, adds the names of the host's records that the command touched. If
 // `node` comes from another host, the scope becomes complete: the tracker of `host` lacks the tree.

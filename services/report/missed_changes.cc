@@ -27,7 +27,7 @@ bool AddMissed(const placement::Feed& feed, placement::Revision now, const std::
     if (!batches.ok()) return false;
     for (const placement::FeedBatchPtr& batch : *batches) {
       for (const placement::FeedCommand& command : batch->commands) {
-        AddTreeToScope(command, node.id, scope);
+        AddTreeToScope(command, node.id, false, scope);
         AddRecordsToScope(command, host, node.id, scope);
       }
     }

@@ -311,7 +311,7 @@ void ReportSession::Touch(const placement::FeedCommand& command) {
   {
     MutexLock lock(&mutex_);
     for (auto& [node, scope] : scopes_) {
-      if (!is_own) AddTreeToScope(command, node, &scope);  // the Ack answers its own report
+      AddTreeToScope(command, node, is_own, &scope);
       AddRecordsToScope(command, key_.first, node, &scope);
     }
   }

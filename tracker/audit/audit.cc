@@ -53,8 +53,9 @@ struct Description {
 };
 
 void AddDeviceProviders(const AuditInput& input, Description* description) {
-  DeviceChildren devices = DescribeDeviceChildren(input.configuration, input.node_uuid,
-                                                  input.node_name, *input.account, input.records);
+  DeviceChildren devices =
+      DescribeDeviceChildren(input.configuration, input.node_uuid, input.node_name, *input.account,
+                             input.facts->devices_known, input.records);
   for (WantedProvider& child : devices.children.providers) {
     description->providers.push_back(std::move(child));
   }

@@ -58,12 +58,15 @@ WantedProvider AsPlaced(const KnownProvider& known) {
 
 DeviceChildren DescribeDeviceChildren(const NodeConfiguration& configuration,
                                       const std::string& node_uuid, absl::string_view node_name,
-                                      const NodeAccount& account, const Records* records) {
+                                      const NodeAccount& account, bool devices_known,
+                                      const Records* records) {
   const std::map<std::string, const KnownProvider*> placed = FindPlaced(node_name, records);
   const bool wanted = configuration.pci_report_in_placement;
   absl::StatusOr<DeviceProviderTree> tree = DeviceProviderTree();
   if (absl::Status lawful = CheckDeviceReporting(wanted, !placed.empty()); !lawful.ok()) {
     tree = std::move(lawful);
+  } else if (wanted && !devices_known) {
+    tree = absl::UnavailableError("the PCI devices could not be listed: their providers stay");
   } else if (wanted) {
     tree =
         DescribeDeviceProviders(node_name, account.Devices(), SumUp(placed, records), Standard());

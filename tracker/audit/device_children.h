@@ -26,10 +26,12 @@ struct DeviceChildren {
 // anything of it (T-260).
 //
 // If the settings contradict the devices, or do not ask for providers although placement has some,
-// the providers stay as placement has them, and a problem says why (T-259).
+// the providers stay as placement has them, and a problem says why (T-259). So they do if the
+// devices could not be listed (`devices_known` is false): they are still there.
 DeviceChildren DescribeDeviceChildren(const NodeConfiguration& configuration,
                                       const std::string& node_uuid, absl::string_view node_name,
-                                      const NodeAccount& account, const Records* records);
+                                      const NodeAccount& account, bool devices_known,
+                                      const Records* records);
 
 // Returns the uuids of the providers of PCI devices that placement has, by the address of the device
 // or, for virtual functions, of their physical function (T-263).

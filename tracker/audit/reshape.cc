@@ -137,6 +137,16 @@ std::string Postponed(const std::string& what) {
                       "hold; until then placement keeps what it has");
 }
 
+// The instances that are resized on the node on which they are.
+std::set<std::string> ResizingHere(const NodeAccount& account) {
+  std::set<std::string> resizing;
+  for (const auto& [instance, migration] : account.tracked_migrations()) {
+    const Migration* const move = account.FindMigration(migration);
+    if (move != nullptr && move->source == move->destination) resizing.insert(instance);
+  }
+  return resizing;
+}
+
 }  // namespace
 
 std::vector<WantedHolding> MoveResources(const Records& records, const NodeAccount& account,
@@ -182,6 +192,7 @@ std::vector<WantedHolding> HealDevices(const DeviceProviderTree& devices, const 
   for (const DeviceProvider& device : devices.providers) {
     const auto wanted = std::find_if(providers.begin(), providers.end(),
                                      [&](const auto& it) { return it.name == device.name; });
+    if (wanted == providers.end()) continue;  // MoveResources has put it off
     const auto known = std::find_if(records.tree.begin(), records.tree.end(),
                                     [&](const auto& it) { return it.uuid == wanted->uuid; });
     if (known == records.tree.end() || known->inventories.count(device.resource_class) == 0)
@@ -197,14 +208,9 @@ std::vector<WantedHolding> HealDevices(const DeviceProviderTree& devices, const 
     if (address == addresses.end()) continue;
     held[address->second] = AmountOf(allocation, classes[address->second]);
   }
-  std::set<std::string> resizing;
-  for (const auto& [instance, migration] : account.tracked_migrations()) {
-    const Migration* const move = account.FindMigration(migration);
-    if (move != nullptr && move->source == move->destination) resizing.insert(instance);
-  }
   Holdings holdings(records);
   for (const DeviceAllocation& missing :
-       MissingDeviceAllocations(devices, account.Devices(), allocated, resizing)) {
+       MissingDeviceAllocations(devices, account.Devices(), allocated, ResizingHere(account))) {
     const auto uuid = uuids.find(missing.address);
     if (uuid == uuids.end()) continue;
     const int64_t held = allocated[missing.consumer][missing.address];

@@ -71,6 +71,7 @@ struct Facts {
   // more than the free disk.
   std::optional<int64_t> disk_available_least_gib;
   std::vector<PciDevice> pci_devices;
+  bool devices_known = true;  // false: the devices could not be listed, and pci_devices is empty
   std::optional<std::optional<NumaTopology>> numa_topology;  // inner value absent: no topology
   std::string uptime;
 

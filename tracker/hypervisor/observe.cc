@@ -309,6 +309,7 @@ absl::Status Observer::ReadDevices(absl::Time now, Facts* facts) {
   // Without a connection, nobody knows whether the devices are still there (T-104).
   if (!hypervisor_->connected()) return devices.status();
   Skip("devices", devices.status(), facts);  // the list of devices stays empty (T-96)
+  facts->devices_known = false;
   return absl::OkStatus();
 }
 

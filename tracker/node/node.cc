@@ -69,8 +69,8 @@ absl::StatusOr<Facts> Node::Observe(const NodeConfiguration& configuration, absl
     FairLock lock(&mutex_);
     const Records* const records = records_ ? &*records_ : nullptr;
     providers = DescribeChildren(facts, configuration, identity_->uuid, name_, records).providers;
-    const DeviceChildren devices =
-        DescribeDeviceChildren(configuration, identity_->uuid, name_, *account_, records);
+    const DeviceChildren devices = DescribeDeviceChildren(configuration, identity_->uuid, name_,
+                                                          *account_, facts.devices_known, records);
     providers.insert(providers.end(), devices.children.providers.begin(),
                      devices.children.providers.end());
     providers.push_back({identity_->uuid, name_, "", {}, {}});

@@ -108,6 +108,11 @@ TEST_F(DeviceChildrenTest, GoWithTheirDevices) {
   Observe();
   EXPECT_EQ(Run().report.providers[1].inventories.at("CUSTOM_PCI_8086_154C").total, 3);  // T-260
   facts_.pci_devices.clear();
+  facts_.devices_known = false;
+  Observe();
+  EXPECT_EQ(Run().report.providers[1].inventories, records_.tree[1].inventories)
+      << "the devices are still there";
+  facts_.devices_known = true;
   Observe();
   const Audit gone = Run();
   EXPECT_EQ(gone.report.providers.size(), 1u);                                       // T-260
