@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-
 namespace berth::tracker {
 
 void Outbox::Offer(std::shared_ptr<const Audit> audit, bool pass, bool repair) {

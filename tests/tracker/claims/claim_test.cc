@@ -34,8 +34,8 @@ TEST(ClaimInstance, TakesEverything) {
   ASSERT_TRUE(second.ok()) << second.status();
   EXPECT_NE(second->instance.assigned.devices,
             claim->instance.assigned.devices);  // T-150, T-395: both use the same node
-  EXPECT_NE(second->instance.assigned.units, claim->instance.assigned.units);      // T-395
-  EXPECT_EQ(account.owners().cells()[0].usage.pinned_cpus.Count(), 4);             // T-395
+  EXPECT_NE(second->instance.assigned.units, claim->instance.assigned.units);  // T-395
+  EXPECT_EQ(account.owners().cells()[0].usage.pinned_cpus.Count(), 4);         // T-395
 }
 
 TEST(ClaimInstance, LimitsOfAmounts) {  // C-8
