@@ -220,8 +220,12 @@ void Node::AnswerWaitersLocked(const absl::Status& status, Replies* replies) {
     } else if (caller.gone()) {
       answer = RefuseClaim(Kind::kTooLate, "placement has not sent the record yet");
     }
-    if (answer) replies->Add(std::move(waiter->second), *std::move(answer));
-    waiter = answer ? waiters_.erase(waiter) : std::next(waiter);
+    if (!answer) {
+      ++waiter;
+      continue;
+    }
+    replies->Add(std::move(waiter->second), *std::move(answer));
+    waiter = waiters_.erase(waiter);
   }
 }
 
