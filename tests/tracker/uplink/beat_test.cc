@@ -59,15 +59,16 @@ TEST_F(UplinkTest, BeatsWhileAPassHangs) {
   // The calls of libvirt find no free thread.
   auto release = std::make_shared<std::promise<void>>();
   const std::shared_future<void> released = release->get_future().share();
+  const auto held = std::make_shared<std::atomic<int>>(0);
+  const auto hold = [held, released] {
+    ++*held;
+    released.wait();
+  };
   std::vector<std::thread> callers;
   for (int i = 0; i < DeadlinePool::Options().threads_max; ++i) {
-    callers.emplace_back([this, released] {
-      pool_
-          .Run(
-              "a call", [released] { released.wait(); }, absl::Seconds(60))
-          .IgnoreError();
-    });
+    callers.emplace_back([&] { pool_.Run("a call", hold, absl::Seconds(60)).IgnoreError(); });
   }
+  EXPECT_TRUE(Eventually([&] { return *held == DeadlinePool::Options().threads_max; }));
   std::atomic<bool> passed = false;
   std::thread pass([&] {
     Pass();
