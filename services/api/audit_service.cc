@@ -1,4 +1,6 @@
 #include <algorithm>
+#include <utility>
+#include <vector>
 
 #include "berth/placement/v1/audit.grpc.pb.h"
 #include "placement/reads/fleet_audit.h"
@@ -23,8 +25,13 @@ absl::Status AuditAllocations(const State& state, const pb::AuditAllocationsRequ
   if (page.after()) after = ConsumerId::Parse(*page.after());
   const placement::Revision read_at = state.position().revision;
   SetRevision(page.RevisionToAnswer(read_at), response->mutable_revision());
+  // An orphan has one of these two faults.
+  const bool asks_for_orphans = !fault || *fault == placement::AllocationFault::kMissing ||
+                                *fault == placement::AllocationFault::kWrongProvider;
+  std::vector<placement::ReportedOrphan> orphans;
+  if (asks_for_orphans) orphans = ReportedOrphans(state);
   const auto found =
-      placement::AuditAllocations(state, fault, after, page.limit(), ReportedOrphans(state));
+      placement::AuditAllocations(state, fault, after, page.limit(), std::move(orphans));
   for (const auto& finding : found.findings) FillFinding(state, finding, response->add_findings());
   if (found.more) {
     const std::string last = found.findings.back().consumer.ToString();

@@ -57,8 +57,8 @@ void FillReject(const placement::State& state, placement::ProviderId node, const
 
 // If `command` concerns the tree of `node`, adds the names of all providers and consumers that it
 // touched. `is_own`: the tracker itself sent the command. Its Ack has the providers, so only the
-// consumers are added. If the scope then has more than a few thousand names, it becomes complete: the push
-// will send everything.
+// consumers are added. If the scope then has more than a few thousand names, it becomes complete:
+// the push will send everything.
 void AddTreeToScope(const placement::FeedCommand& command, placement::ProviderId node, bool is_own,
                     PushScope* scope);
 // If `command` concerns `host`, adds the names of the host's records that the command touched. If

@@ -1,27 +1,35 @@
 // The audit of allocations, stale migrations and evacuated hosts, as an operator asks for them.
 #include <gtest/gtest.h>
 
+#include <functional>
+
 #include "berth/placement/v1/audit.pb.h"
 #include "tests/e2e/host_calls.h"
 
 namespace berth::e2e {
 namespace {
 
-class AuditCalls : public HostCalls {};
+class AuditCalls : public HostCalls {
+ protected:
+  // The first finding of the audit that `is_wanted` accepts; an empty one if there is none.
+  pb::AllocationFinding Find(const std::function<bool(const pb::AllocationFinding&)>& is_wanted) {
+    pb::AuditAllocationsRequest audit;
+    audit.set_page_size(1000);
+    pb::AuditAllocationsResponse audited;
+    Do("AuditService/AuditAllocations", audit, &audited);
+    for (const pb::AllocationFinding& one : audited.findings()) {
+      if (is_wanted(one)) return one;
+    }
+    return pb::AllocationFinding();
+  }
+};
 
 TEST_F(AuditCalls, FindingsOfTheAuditAreRepairedOneByOne) {
   Tracker tracker(channel_, host_, node_);
   tracker.Appear(16);
   AddInstance("a");
-  pb::AuditAllocationsRequest audit;
-  audit.set_page_size(1000);
-  pb::AuditAllocationsResponse audited;
-  const auto finding = [&]() -> pb::AllocationFinding {
-    Do("AuditService/AuditAllocations", audit, &audited);
-    for (const pb::AllocationFinding& one : audited.findings()) {
-      if (one.message().find(host_) != std::string::npos) return one;
-    }
-    return pb::AllocationFinding();
+  const auto finding = [&] {
+    return Find([&](const auto& one) { return one.message().find(host_) != std::string::npos; });
   };
   const pb::AllocationFinding found = finding();
   EXPECT_EQ(found.fault(), pb::ALLOCATION_FAULT_MISSING);  // T-345
@@ -47,6 +55,8 @@ TEST_F(AuditCalls, FindingsOfTheAuditAreRepairedOneByOne) {
   repair.set_request_id(Random());
   Do("AuditService/RepairAllocations", repair, &repaired);
   EXPECT_FALSE(repaired.repaired());  // T-345: nothing is left to do
+  pb::AuditAllocationsRequest audit;
+  pb::AuditAllocationsResponse audited;
   audit.set_fault(static_cast<pb::AllocationFault>(9));
   EXPECT_EQ(Refusal("AuditService/AuditAllocations", audit, &audited), "INVALID_FIELD fault");
   tracker.End();
@@ -62,15 +72,8 @@ TEST_F(AuditCalls, GuestsThatTrackersReportAsOrphansAreFound) {
   orphan.set_name("by-hand");
   tracker.stream().Write(report);
   ASSERT_TRUE(tracker.Next().has_ack());
-  pb::AuditAllocationsRequest audit;
-  audit.set_page_size(1000);
-  pb::AuditAllocationsResponse audited;
-  const auto finding = [&]() -> pb::AllocationFinding {
-    Do("AuditService/AuditAllocations", audit, &audited);
-    for (const pb::AllocationFinding& one : audited.findings()) {
-      if (one.consumer_uuid() == orphan.uuid()) return one;
-    }
-    return pb::AllocationFinding();
+  const auto finding = [&] {
+    return Find([&](const auto& one) { return one.consumer_uuid() == orphan.uuid(); });
   };
   EXPECT_EQ(finding().fault(), pb::ALLOCATION_FAULT_MISSING);                    // T-345
   EXPECT_NE(finding().message().find("guest by-hand runs"), std::string::npos);  // T-345

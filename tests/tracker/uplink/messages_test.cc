@@ -153,14 +153,16 @@ NodeAccount AccountWithCell() {
   return account;
 }
 
+Audit AuditOf(const NodeAccount& account) {
+  return *RunAudit({.facts = std::make_shared<const Facts>(OrdinaryFacts()),
+                    .configuration = {},
+                    .node_uuid = "node-1",
+                    .node_name = "n",
+                    .account = &account});
+}
+
 placement::v1::NodeAccount TellAccount(const NodeAccount& account, std::string* digest = nullptr) {
-  const NodeConfiguration configuration;
-  AuditInput input{.facts = std::make_shared<const Facts>(OrdinaryFacts()),
-                   .configuration = configuration,
-                   .node_uuid = "node-1",
-                   .node_name = "n"};
-  input.account = &account;
-  const Audit audit = *RunAudit(input);
+  const Audit audit = AuditOf(account);
   if (digest != nullptr) *digest = DigestOf(audit.report).whole;
   return WireAccount(audit.report);
 }
@@ -212,14 +214,7 @@ TEST(Messages, PoolsAreLeftOutIfThereAreTooMany) {
   resources.devices = WithDevices(2000).pci_devices;
   for (PciDevice& device : resources.devices) device.dev_type = "type-PCI";  // a pool for each
   resources.device_specs = *DeviceSpecs::Parse({R"({"product_id": "154c"})"}, {});
-  const NodeAccount account(kHere, resources);
-  const NodeConfiguration configuration;
-  AuditInput input{.facts = std::make_shared<const Facts>(OrdinaryFacts()),
-                   .configuration = configuration,
-                   .node_uuid = "node-1",
-                   .node_name = "n"};
-  input.account = &account;
-  const auto audit = std::make_shared<const Audit>(*RunAudit(input));
+  const auto audit = std::make_shared<const Audit>(AuditOf(NodeAccount(kHere, resources)));
   const placement::v1::Report report = WireReport(Delta(nullptr, audit), std::nullopt, {});
   EXPECT_LT(report.account().pci_pools_size(), 2000);
   EXPECT_LE(report.account().ByteSizeLong(), size_t{64} << 10);
