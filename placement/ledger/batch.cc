@@ -144,6 +144,7 @@ Batch::Decided Batch::Decide(const PendingPtr& pending) {
 }
 
 Batch::Verdict Batch::Offer(const PendingPtr& pending, int64_t rows_max, bool may_be_large) {
+  BERTH_CHECK(!prepared_);
   Decided decided = Decide(pending);
   const Decision& decision = decided.decision;
   const bool applies = decision.status.ok() && !decision.replayed;
@@ -158,6 +159,7 @@ Batch::Verdict Batch::Offer(const PendingPtr& pending, int64_t rows_max, bool ma
   if (applies) Apply(decided);
   if (!decision.replayed) tally_.Add(pending->command.body, decision.status);
   if (decided.remember) own_.emplace(*decided.remember, decided_.size());
+  weight_ += pending->weight;
   decided_.push_back(std::move(decided));
   return Verdict::kDecided;
 }
@@ -245,6 +247,14 @@ std::vector<RequestKey> Batch::ComparedKeys() const {
 Statement Batch::SqlIfUnmoved(int64_t log_rows_kept) const {
   if (!writes()) return CheckUnmovedSql(base_->position(), ComparedKeys());
   return WriteBatchIfUnmovedSql(Rows(log_rows_kept), ComparedKeys());
+}
+
+const Statement& Batch::Prepare(int64_t log_rows_kept) {
+  if (!prepared_) {
+    if (writes()) Close();
+    prepared_ = SqlIfUnmoved(log_rows_kept);
+  }
+  return *prepared_;
 }
 
 std::vector<Answer> Batch::TakeAnswers() {

@@ -95,6 +95,8 @@ class Batch {
   const std::vector<LogCommand>& log() const { return log_; }
   std::vector<PendingPtr> Commands() const;
   int command_count() const { return static_cast<int>(decided_.size()); }
+  // The sum of the weights of the commands (WeightOf).
+  int weight() const { return weight_; }
   // Whether the batch keeps an answer under `key`.
   bool Keeps(const RequestKey& key) const { return own_.contains(key); }
 
@@ -107,6 +109,9 @@ class Batch {
   // newest log row is that of base() and that no answer is kept under the request ids to compare.
   // Returns one row if that is so, else none. REQUIRES: Close() was called, or writes() is false.
   Statement SqlIfUnmoved(int64_t log_rows_kept) const;
+  // Closes the batch, if it writes, and returns what SqlIfUnmoved returns. No command may be
+  // offered afterwards. The second call returns the statement of the first.
+  const Statement& Prepare(int64_t log_rows_kept);
   // The state after the commands that were decided so far. Before Close() it has the revision of
   // base().
   StatePtr next() const { return next_; }
@@ -145,6 +150,8 @@ class Batch {
   // of this batch whose answers will be kept. Both are keyed by request id.
   absl::flat_hash_map<RequestKey, KeptRequest> kept_;
   absl::flat_hash_map<RequestKey, size_t> own_;
+  std::optional<Statement> prepared_;
+  int weight_ = 0;
   int64_t accepted_ = 0;  // commands that were not refused
   BatchTally tally_;
   bool forced_ = false;

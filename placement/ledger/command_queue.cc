@@ -5,12 +5,23 @@
 
 #include <algorithm>
 #include <utility>
+#include <variant>
 
 #include "absl/time/clock.h"
 #include "placement/ground/check.h"
 #include "placement/values/refusal.h"
 
 namespace berth::placement {
+
+int WeightOf(const Command& command) {
+  size_t consumers = 1;
+  if (const auto* claims = std::get_if<PlaceClaims>(&command.body)) {
+    consumers = claims->members.size();
+  } else if (const auto* set = std::get_if<SetAllocations>(&command.body)) {
+    consumers = set->consumers.size();
+  }
+  return std::max(static_cast<int>(consumers), 1);
+}
 
 absl::Status WhyNotBegin(const Pending& pending, absl::Time now) {
   if (pending.cancelled && *pending.cancelled) {
@@ -49,14 +60,14 @@ void CommandQueue::Signal() {
   (void)eventfd_write(event_, 1);
 }
 
-bool CommandQueue::Arm(int64_t count) {
+bool CommandQueue::Arm(int64_t weight) {
   const MutexLock lock(&mutex_);
   if (std::exchange(signalled_, false)) {
     eventfd_t ignored = 0;
     (void)eventfd_read(event_, &ignored);
   }
-  const bool enough = static_cast<int64_t>(waiting_.size()) >= count;
-  armed_ = enough ? 0 : count;
+  const bool enough = weight_ >= weight;
+  armed_ = enough ? 0 : weight;
   return enough;
 }
 
@@ -64,8 +75,9 @@ bool CommandQueue::Push(const PendingPtr& pending) {
   const MutexLock lock(&mutex_);
   if (closed_ || static_cast<int>(waiting_.size()) >= commands_max_) return false;
   waiting_.push_back(pending);
+  weight_ += pending->weight;
   if (armed_ > 0) {
-    if (static_cast<int64_t>(waiting_.size()) >= armed_) Signal();
+    if (weight_ >= armed_) Signal();
   } else if (waiting_.size() == 1) {
     changed_.Signal();
   }
@@ -76,20 +88,25 @@ void CommandQueue::PutBack(const std::vector<PendingPtr>& pendings) {
   if (pendings.empty()) return;
   const MutexLock lock(&mutex_);
   waiting_.insert(waiting_.begin(), pendings.begin(), pendings.end());
+  for (const PendingPtr& pending : pendings) weight_ += pending->weight;
   changed_.Signal();
 }
 
-std::vector<PendingPtr> CommandQueue::Take(int commands_max, absl::Duration wait) {
-  BERTH_CHECK(commands_max >= 0);
+std::vector<PendingPtr> CommandQueue::Take(int weight_max, absl::Duration wait) {
+  BERTH_CHECK(weight_max >= 0);
   const MutexLock lock(&mutex_);
   armed_ = 0;
   if (waiting_.empty() && !closed_ && !nudged_) {
     changed_.WaitFor(&mutex_, absl::ToChronoNanoseconds(wait));
   }
   nudged_ = false;
-  const auto count = std::min<int64_t>(commands_max, static_cast<int64_t>(waiting_.size()));
-  std::vector<PendingPtr> taken(waiting_.begin(), waiting_.begin() + count);
-  waiting_.erase(waiting_.begin(), waiting_.begin() + count);
+  std::vector<PendingPtr> taken;
+  for (int64_t weight = 0; weight < weight_max && !waiting_.empty();) {
+    weight += waiting_.front()->weight;
+    weight_ -= waiting_.front()->weight;
+    taken.push_back(std::move(waiting_.front()));
+    waiting_.pop_front();
+  }
   return taken;
 }
 
@@ -106,6 +123,7 @@ std::vector<PendingPtr> CommandQueue::TakeAll() {
   const MutexLock lock(&mutex_);
   std::vector<PendingPtr> taken(waiting_.begin(), waiting_.end());
   waiting_.clear();
+  weight_ = 0;
   return taken;
 }
 
@@ -141,15 +159,18 @@ void CommandQueue::AddBegun(const std::vector<PendingPtr>& pendings) {
 
 std::vector<Answer> CommandQueue::Expire(absl::Time now) {
   std::vector<Answer> answers;
+  int64_t left = 0;
   const MutexLock lock(&mutex_);
   const auto leaves = [&](const PendingPtr& pending) {
     absl::Status why = WhyNotBegin(*pending, now);
     if (why.ok()) return false;
     std::optional<Answer> answer = pending->Settle(OnlyStatus(std::move(why)));
     if (answer) answers.push_back(*std::move(answer));
+    left += pending->weight;
     return true;
   };
   waiting_.erase(std::remove_if(waiting_.begin(), waiting_.end(), leaves), waiting_.end());
+  weight_ -= left;
   for (const PendingPtr& pending : begun_) {
     if (pending->deadline > now) continue;
     // The writer has taken the command, but no batch has begun to decide it. So nothing was done,

@@ -32,6 +32,7 @@ struct Pending {
   absl::AnyInvocable<void(Decision)> done;       // belongs to the thread that moved it to kAnswered
   std::atomic<Phase> phase{Phase::kWaiting};
   int losses = 0;  // how many of its batches had an unknown outcome; used by the writer alone
+  int weight = 1;  // see WeightOf
 
   // Moves the command from kWaiting to kBegun. Returns true if it is in kBegun now, even if it was
   // before the call; false if the command was answered already.
@@ -44,6 +45,10 @@ struct Pending {
   std::optional<Answer> Settle(Decision decision);
 };
 using PendingPtr = std::shared_ptr<Pending>;
+
+// How much work `command` is for a batch: the number of consumers that it claims or sets, at least
+// 1. A message that claims for 64 consumers is as much work as 64 claims for one.
+int WeightOf(const Command& command);
 
 // OK, or the refusal of a command that was cancelled or whose deadline is not after `now`.
 absl::Status WhyNotBegin(const Pending& pending, absl::Time now);
@@ -60,9 +65,10 @@ class CommandQueue {
   // Puts back commands that Take returned and that no batch has begun to decide. They go to the
   // front of the queue, even if the queue is full or closed.
   void PutBack(const std::vector<PendingPtr>& pendings);
-  // Removes at most `commands_max` commands from the front and returns them. If the queue is empty,
-  // waits at most `wait` for the first command. Close and Nudge end the wait early.
-  std::vector<PendingPtr> Take(int commands_max, absl::Duration wait);
+  // Removes commands from the front, until their weights sum to `weight_max` or more, and returns
+  // them. If the queue is empty, waits at most `wait` for the first command. Close and Nudge end
+  // the wait early.
+  std::vector<PendingPtr> Take(int weight_max, absl::Duration wait);
   std::vector<PendingPtr> TakeAll();
   // Waits for `pause`, even if commands come. Nudge ends the wait early.
   void Rest(absl::Duration pause);
@@ -73,10 +79,10 @@ class CommandQueue {
 
   int64_t size() const;
 
-  // For a thread that waits for the queue and for something else at once. Returns whether `count`
-  // commands wait. If not, event() can be read as soon as they do, or after Nudge, until Take is
-  // called. For the thread that calls Take.
-  bool Arm(int64_t count);
+  // For a thread that waits for the queue and for something else at once. Returns whether the
+  // commands that wait weigh `weight`. If not, event() can be read as soon as they do, or after
+  // Nudge, until Take is called. For the thread that calls Take.
+  bool Arm(int64_t weight);
   // The file descriptor of the queue's event.
   int event() const { return event_; }
 
@@ -97,8 +103,9 @@ class CommandQueue {
   mutable Mutex mutex_;
   CondVar changed_;
   std::deque<PendingPtr> waiting_ ABSL_GUARDED_BY(mutex_);
+  int64_t weight_ ABSL_GUARDED_BY(mutex_) = 0;  // of the commands that wait
   std::vector<PendingPtr> begun_ ABSL_GUARDED_BY(mutex_);
-  int64_t armed_ ABSL_GUARDED_BY(mutex_) = 0;  // the count that Arm was called with; 0: not armed
+  int64_t armed_ ABSL_GUARDED_BY(mutex_) = 0;  // the weight that Arm was called with; 0: not armed
   bool signalled_ ABSL_GUARDED_BY(mutex_) = false;  // event_ can be read
   bool closed_ ABSL_GUARDED_BY(mutex_) = false;
   bool nudged_ ABSL_GUARDED_BY(mutex_) = false;

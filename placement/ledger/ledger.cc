@@ -100,6 +100,7 @@ void Ledger::Submit(Command command, absl::Time deadline,
   }
   if (!refused.ok()) return done(OnlyStatus(std::move(refused)));
   auto pending = std::make_shared<Pending>();
+  pending->weight = WeightOf(command);
   pending->command = std::move(command);
   pending->deadline = deadline;
   pending->cancelled = std::move(cancelled);

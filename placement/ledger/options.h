@@ -35,8 +35,8 @@ enum class LedgerRoads { kByHistory, kLong, kShortFirst };
 
 struct LedgerOptions {
   std::string database_url;
-  int queue_max = 4096;  // how many commands may wait; one more is refused with UNAVAILABLE
-  int batch_commands_max = 256;
+  int queue_max = 4096;        // how many commands may wait; one more is refused with UNAVAILABLE
+  int batch_weight_max = 256;  // a batch of this weight (WeightOf) takes no more commands
   int batch_rows_max = 2000;
   int64_t batch_facts_bytes_max = int64_t{4}
                                   << 20;  // a batch with more facts takes no more commands

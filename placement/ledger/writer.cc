@@ -157,8 +157,7 @@ std::vector<PendingPtr> Writer::BeginTurn() {
     case Turn::kShared:
       break;
   }
-  return queue_->Take(options_.batch_commands_max,
-                      shared_waits ? absl::ZeroDuration() : IdleWait());
+  return queue_->Take(options_.batch_weight_max, shared_waits ? absl::ZeroDuration() : IdleWait());
 }
 
 void Writer::RunBatch(std::vector<PendingPtr> commands) {

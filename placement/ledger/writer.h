@@ -127,16 +127,17 @@ class Writer {
 
   // The next five methods are defined in writer_ahead.cc.
   //
-  // Takes at most `count` commands of the queue for a batch that is being decided, without waiting.
-  // `sent`: the batch before, if it is being committed, else null. Returns false if the next command
-  // of the queue must not be in this batch.
-  bool TakeMore(int count, const Batch* sent, std::vector<PendingPtr>* commands);
+  // Takes commands of this `weight` from the queue, for a batch that is being decided, without
+  // waiting. `sent`: the batch before, if it is being committed, else null. Returns false if the
+  // next command of the queue must not be in this batch.
+  bool TakeMore(int weight, const Batch* sent, std::vector<PendingPtr>* commands);
   // Decides the commands that have come while the long road waited for the lock, as far as `batch`
   // has room for them. Decides none if the batch before was not written, because another failed
   // comparison would have its commands decided once more.
   void FillUp(Batch& batch);
   // Decides commands of the queue on the state that `sent` will make, until the outcome of `sent`
-  // can be received. Returns null if nothing was decided.
+  // can be received. Returns null if nothing was decided. If the batch can take no more before
+  // that, the text of its message is made meanwhile, too.
   std::unique_ptr<Batch> DecideAhead(const Batch& sent);
   bool MayDecideAhead(const Batch& sent);
   bool AddAhead(const Batch& sent, std::unique_ptr<Batch>* ahead);

@@ -14,11 +14,11 @@
 namespace berth::placement {
 namespace {
 
-// The writer is woken during a commit only if this many commands wait: fewer are decided faster
-// than a thread is woken.
-constexpr int kAheadCommands = 16;
-// So many are decided before the writer looks again whether the commit has ended.
-constexpr int kAheadAtOnce = 32;
+// The writer is woken during a commit only if commands of this weight wait: lighter work is done
+// faster than a thread is woken.
+constexpr int kWakeWeight = 16;
+// When commands of this weight are decided, the writer looks again whether the commit has ended.
+constexpr int kLookWeight = 32;
 
 }  // namespace
 
@@ -33,19 +33,21 @@ std::unique_ptr<Batch> Writer::DecideAhead(const Batch& sent) {
   std::unique_ptr<Batch> ahead;
   if (!MayDecideAhead(sent)) return nullptr;
   while (true) {
-    const int room = options_.batch_commands_max - (ahead == nullptr ? 0 : ahead->command_count());
-    const bool many_wait = queue_->Arm(std::min(room, kAheadCommands));
+    const int room = options_.batch_weight_max - (ahead == nullptr ? 0 : ahead->weight());
+    const bool many_wait = queue_->Arm(std::min(room, kWakeWeight));
     const absl::Duration limit = many_wait ? absl::ZeroDuration() : kIdleWaitMax;
     if (connection_->AwaitAnswer(queue_->event(), limit)) break;
-    if (many_wait && !AddAhead(sent, &ahead)) return ahead;
+    if (!many_wait || AddAhead(sent, &ahead)) continue;
+    if (ahead != nullptr) ahead->Prepare(options_.log_rows_kept);
+    return ahead;
   }
   // The commands that have come by now go with the batch, which is the next one anyhow.
   if (ahead != nullptr) AddAhead(sent, &ahead);
   return ahead;
 }
 
-bool Writer::TakeMore(int count, const Batch* sent, std::vector<PendingPtr>* commands) {
-  *commands = queue_->Take(count, absl::ZeroDuration());
+bool Writer::TakeMore(int weight, const Batch* sent, std::vector<PendingPtr>* commands) {
+  *commands = queue_->Take(weight, absl::ZeroDuration());
   // A command with a request id of `sent` must see the answer that `sent` keeps. The answer that is
   // kept for a look-up must be read before the look-up is decided.
   const auto asks = std::find_if(commands->begin(), commands->end(), [&](const auto& pending) {
@@ -61,8 +63,7 @@ bool Writer::TakeMore(int count, const Batch* sent, std::vector<PendingPtr>* com
 }
 
 void Writer::FillUp(Batch& batch) {
-  // The command that releases leases may be one more than batch_commands_max.
-  const int room = options_.batch_commands_max - batch.command_count();
+  const int room = options_.batch_weight_max - batch.weight();
   // The comparison of request ids always fails while the log is empty.
   const bool log_is_empty = batch.base()->position().revision.number == 0;
   if (std::exchange(not_written_, false) || room <= 0 || log_is_empty) return;
@@ -75,10 +76,10 @@ void Writer::FillUp(Batch& batch) {
 // Decides some commands of the queue, after those that `*ahead` has already. Returns false if the
 // batch can take no more.
 bool Writer::AddAhead(const Batch& sent, std::unique_ptr<Batch>* ahead) {
-  const int taken = *ahead == nullptr ? 0 : (*ahead)->command_count();
-  const int room = options_.batch_commands_max - taken;
+  const int taken = *ahead == nullptr ? 0 : (*ahead)->weight();
+  const int room = options_.batch_weight_max - taken;
   std::vector<PendingPtr> commands;
-  const bool none_asks = TakeMore(std::min(room, kAheadAtOnce), &sent, &commands);
+  const bool none_asks = TakeMore(std::min(room, kLookWeight), &sent, &commands);
   if (commands.empty()) return false;
   if (*ahead == nullptr) {
     const StatePtr base = sent.writes() ? sent.next() : sent.base();
@@ -94,7 +95,7 @@ bool Writer::AddAhead(const Batch& sent, std::unique_ptr<Batch>* ahead) {
   }
   // A large command would hold up the answers of `sent`, so it gets a batch of its own.
   const bool fitted = DecideAll(commands, false, **ahead);
-  return fitted && none_asks && static_cast<int>(commands.size()) < room;
+  return fitted && none_asks && (*ahead)->weight() < options_.batch_weight_max;
 }
 
 }  // namespace berth::placement

@@ -59,8 +59,7 @@ bool Writer::Send(Batch& batch, std::unique_ptr<Batch>* before) {
     TakeBack(batch);
     return false;
   }
-  if (batch.writes()) batch.Close();
-  const Statement sql = batch.SqlIfUnmoved(options_.log_rows_kept);
+  const Statement& sql = batch.Prepare(options_.log_rows_kept);
   if (*before != nullptr && !connection_->HasPrepared(sql)) {
     AnswerCommitted(*std::exchange(*before, nullptr));
   }

@@ -105,6 +105,28 @@ TEST_F(LedgerAhead, NothingIsDecidedAheadIfTheLedgerStops) {
   }
 }
 
+// A command for many consumers is as much work as many commands: the writer is woken for it, and it
+// fills a batch.
+TEST_F(LedgerAhead, ACommandForManyConsumersIsDecidedAhead) {
+  Use(AtGate(NewDatabase()), 2);
+  SetAllocations many;
+  for (int i = 1; i <= kCommands; ++i) {
+    many.consumers.push_back(std::get<SetAllocations>(Claim(100 + i, {1}, 1)).consumers[0]);
+  }
+  TakeLock();
+  std::future<Decision> first = Send(WithId(Claim(1, {2}, 1), ""));
+  gate_.Close(LedgerStep::kDecidedAhead);
+  std::future<Decision> second = runner_->Begin(WithId(many, "many"));
+  std::future<Decision> third = runner_->Begin(WithId(Claim(2, {2}, 1), ""));
+  gate_.AwaitWriter();
+  EXPECT_EQ(runner_->ledger().health().queue_length, 1);
+  LetGo();
+  EXPECT_EQ(first.get().status, absl::OkStatus());
+  EXPECT_EQ(second.get().status, absl::OkStatus());
+  EXPECT_EQ(third.get().status, absl::OkStatus());
+  ExpectCleanSelfCheck(*runner_, url_);
+}
+
 // One process writes alone: its batches are decided once.
 TEST_F(LedgerAhead, FewBatchesOfALoneWriterAreDecidedTwice) {
   constexpr int kThreads = 16;

@@ -4,6 +4,10 @@
 #ifndef BERTH_TESTS_PLACEMENT_LEDGER_GATE_H_
 #define BERTH_TESTS_PLACEMENT_LEDGER_GATE_H_
 
+#include <gtest/gtest.h>
+
+#include <chrono>
+
 #include "placement/ground/mutex.h"
 #include "placement/ledger/options.h"
 
@@ -37,10 +41,19 @@ class Gate {
     const MutexLock lock(&mutex_);
     return waiting_;
   }
-  // Until the writer stands at the gate.
+  // Until the writer stands at the gate. A writer that does not come within 30 s is a failure of
+  // the test; the gate then opens, so that the test ends.
   void AwaitWriter() {
+    const std::chrono::steady_clock::time_point until =
+        std::chrono::steady_clock::now() + std::chrono::seconds(30);
     const MutexLock lock(&mutex_);
-    while (!waiting_) changed_.Wait(&mutex_);
+    while (!waiting_ && std::chrono::steady_clock::now() < until) {
+      changed_.WaitFor(&mutex_, std::chrono::seconds(1));
+    }
+    EXPECT_TRUE(waiting_) << "the writer does not come to the gate";
+    if (waiting_) return;
+    closed_ = false;
+    changed_.SignalAll();
   }
 
  private:

@@ -89,7 +89,7 @@ TEST(LedgerLease, EndsInAFullBatch) {
   Gate gate;
   LedgerOptions options = clocks.OptionsFor(url);
   options.roads = LedgerRoads::kLong;
-  options.batch_commands_max = 2;
+  options.batch_weight_max = 2;
   options.at_step = [&gate](LedgerStep step) { gate.Pass(step); };
   LedgerRunner runner(options);
   MakeProviders(runner, 1, 8, 64);

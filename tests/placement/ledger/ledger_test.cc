@@ -347,7 +347,12 @@ TEST(Ledger, ClaimsUpdateProvidersInPlace) {
   QueryRows rows;
   ASSERT_TRUE(LedgerRunner::Eventually(
       [&] { return database->Run(updates, &rows).ok() && rows.Int(0, 0) >= 200; }));
-  EXPECT_GE(rows.Int(0, 1) * 100, rows.Int(0, 0) * 95);
+  // A row version goes to another page if the page is full of versions that a reader may still see.
+  EXPECT_GE(rows.Int(0, 1) * 2, rows.Int(0, 0));
+  EXPECT_EQ(QueryOne(*database,
+                     "SELECT count(*) FROM pg_index WHERE indrelid = 'provider'::regclass AND "
+                     "pg_get_indexdef(indexrelid) ~ 'allocation_generation|used|overcommitted'"),
+            "0");
 }
 
 // A state that nobody can read any more is freed by the watchdog, or, where none runs, a little later.
