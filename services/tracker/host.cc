@@ -2,13 +2,16 @@
 
 #include <algorithm>
 #include <chrono>
+#include <ctime>
 #include <map>
 #include <memory>
 #include <random>
 #include <set>
 #include <utility>
 
+#include "absl/time/clock.h"
 #include "services/process/log.h"
+#include "tracker/ground/check.h"
 #include "tracker/ground/status_macros.h"
 
 namespace berth::services {
@@ -28,6 +31,13 @@ std::optional<std::chrono::milliseconds> IntervalOf(const tracker::Configuration
   return absl::ToChronoMilliseconds(*interval);
 }
 
+// When this machine was started.
+absl::Time BootTime() {
+  timespec running = {};
+  BERTH_CHECK(clock_gettime(CLOCK_BOOTTIME, &running) == 0);
+  return absl::Now() - absl::DurationFromTimespec(running);
+}
+
 Node::Options NodeOptions(const tracker::Configuration& configuration, size_t index) {
   Node::Options options;
   options.configuration = configuration.nodes[index];
@@ -42,6 +52,7 @@ Node::Options NodeOptions(const tracker::Configuration& configuration, size_t in
   options.several_nodes = configuration.nodes.size() > 1;
   options.orphan_confirmation = configuration.orphan_confirmation;
   options.pass_interval = IntervalOf(configuration);
+  options.booted_at = BootTime();
   return options;
 }
 
@@ -140,6 +151,9 @@ void TrackerHost::Connect(tracker::Uplink::Options options,
       Log(LogLevel::kWarning, text, {{"error", status.ToString()}});
     }
   };
+  callbacks.gave_up = [](const absl::Status& status, absl::string_view text) {
+    Log(LogLevel::kError, text, {{"error", status.ToString()}});
+  };
   callbacks.reshape_failed = [refused](const std::string& node, const absl::Status& status) {
     Log(LogLevel::kError, "placement refuses to move resources to other providers",
         {{"node", node}, {"error", status.ToString()}});
@@ -153,7 +167,7 @@ void TrackerHost::Connect(tracker::Uplink::Options options,
     if (first) refused(status);
   };
   callbacks.records_changed = [this] {
-    for (const std::unique_ptr<NodeRunner>& runner : runners_) runner->LookAtConfirmation();
+    for (const std::unique_ptr<NodeRunner>& runner : runners_) runner->RecordsChanged();
   };
   callbacks.audit_ordered = [this](const std::string& order_id, const std::string& node_uuid) {
     AuditOrdered(order_id, node_uuid);
@@ -210,6 +224,11 @@ void TrackerHost::RequestAll(PassCause cause) {
 void TrackerHost::NotifyUplink() {
   tracker::MutexLock lock(&mutex_);
   if (uplink_ != nullptr) uplink_->Notify();
+}
+
+void TrackerHost::TickUplink() {
+  tracker::MutexLock lock(&mutex_);
+  if (uplink_ != nullptr) uplink_->Tick();
 }
 
 bool TrackerHost::SetDisabled(bool disabled) {

@@ -54,6 +54,8 @@ class TrackerHost {
   void RequestRecords();
   // Lets the uplink send what nodes have for placement.
   void NotifyUplink();
+  // Lets the uplink do what is late. To be called every second (see Uplink::Tick).
+  void TickUplink();
   // Makes placement disable the service, or takes that back. Lasts until the process ends. False if
   // Connect() has not been called yet; then nothing was done.
   bool SetDisabled(bool disabled);

@@ -32,7 +32,7 @@ namespace {
 
 constexpr char kServiceName[] = "berth.tracker.v1.TrackerService";
 
-// The signals that this process receives with sigwait.
+// The signals that this process receives with sigtimedwait.
 sigset_t Signals() {
   sigset_t signals;
   sigemptyset(&signals);
@@ -80,14 +80,14 @@ tracker::Uplink::Options UplinkOptions(const TrackerOptions& options, const Trac
   return uplink;
 }
 
-// Calls `reload` for every SIGHUP, and returns at SIGTERM or SIGINT.
-void ServeUntilStopped(const std::function<void()>& reload) {
+// Calls `tick` every second and `reload` for every SIGHUP, and returns at SIGTERM or SIGINT.
+void ServeUntilStopped(const std::function<void()>& tick, const std::function<void()>& reload) {
   const sigset_t signals = Signals();
+  const timespec second = {1, 0};
   while (true) {
-    int signal = 0;
-    if (sigwait(&signals, &signal) != 0) continue;
-    if (signal != SIGHUP) return;
-    reload();
+    const int signal = sigtimedwait(&signals, nullptr, &second);
+    if (signal == SIGTERM || signal == SIGINT) return;
+    signal == SIGHUP ? reload() : tick();
   }
 }
 
@@ -106,7 +106,7 @@ int RunUntilStopped(tracker::Uplink::Options uplink, TrackerHost* host, Server* 
     refused = true;
     kill(getpid(), SIGTERM);
   });
-  ServeUntilStopped([&] { reload(host); });
+  ServeUntilStopped([host] { host->TickUplink(); }, [&] { reload(host); });
   Log(LogLevel::kInfo, "stopping");
   server->Drain([host] { host->Stop(); });
   Log(LogLevel::kInfo, "stopped");

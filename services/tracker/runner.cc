@@ -53,7 +53,8 @@ void NodeRunner::Request(PassCause cause, std::function<void()> done) {
   changed_.NotifyAll();
 }
 
-void NodeRunner::LookAtConfirmation() {
+void NodeRunner::RecordsChanged() {
+  LogWarnings(node_->name(), node_->TakeWarnings());
   const std::optional<tracker::MonotonicTime> confirm = node_->confirm_at();
   tracker::MutexLock lock(&mutex_);
   if (confirm) schedule_.RequestAt(*confirm);
@@ -153,7 +154,7 @@ void NodeRunner::Log(const PassOutcome& outcome, const std::vector<PassCause>& c
                  {"parts", outcome.texts.accounting_parts},
                  {"ratios", outcome.texts.ratios},
                  {"cause", CauseNames(causes)}});
-  LogWarnings(name, outcome.audit->warnings);
+  LogWarnings(name, node_->TakeWarnings());
   LogWarnings(name, outcome.repairs);
 }
 

@@ -28,9 +28,9 @@ class NodeRunner {
   // this request. If the runner stops before that pass, calls `done` without a pass. If the runner
   // has stopped already, calls `done` at once.
   void Request(tracker::PassCause cause, std::function<void()> done = nullptr);
-  // Plans anew the pass that confirms orphans. Must be called after the node's records have
-  // changed, because this pass may then be due at another time.
-  void LookAtConfirmation();
+  // Must be called after the node's records have changed. Logs what their audit warns of, and plans
+  // anew the pass that confirms orphans, because this pass may then be due at another time.
+  void RecordsChanged();
   // Begins no further passes.
   void Stop();
 

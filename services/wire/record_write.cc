@@ -61,6 +61,10 @@ class TrackerEdit final : public placement::InstanceEdit {
     record.set_host(written_.host());
     record.set_node_uuid(written_.node_uuid());
     record.set_claimed_generation(written_.claimed_generation());
+    if (!written_.vm_state().empty()) {
+      record.set_vm_state(written_.vm_state());
+      record.set_task_state(written_.task_state());
+    }
     *record.mutable_numa_cells() = written_.numa_cells();
     // A guest without cells has no use for the policy. It may be a wish that a later move needs.
     if (written_.numa_cells_size() > 0) {

@@ -283,7 +283,7 @@ def main():
     parser.add_argument("build", type=pathlib.Path)
     parser.add_argument("--driver", choices=("test", "qemu"), default="test")
     parser.add_argument("--guests", type=int, default=1000)
-    parser.add_argument("--interval", type=float, default=1, help="seconds between two passes; CPU is told for 60")
+    parser.add_argument("--interval", type=int, default=1, help="seconds between two passes; CPU is told for 60")
     parser.add_argument("--passes", type=int, default=30)
     parser.add_argument("--events", type=int, default=40)
     parser.add_argument("--slack", type=float, default=1)

@@ -280,6 +280,34 @@ TEST_F(SessionTest, ANewerProcessTakesOver) {  // T-14
   newer.End();
 }
 
+// Both processes write the same records, and the last report sets the address of the node.
+TEST_F(SessionTest, TwoProcessesOfAHostShareItsRecords) {
+  const auto report = [](Tracker* tracker, int64_t sequence, std::optional<int64_t> base,
+                         const char* address) {
+    pb::SessionRequest request = tracker->MakeSnapshot(sequence, 16, base);
+    request.mutable_report()->mutable_facts()->set_host_ip(address);
+    tracker->stream().Write(request);
+    const pb::Ack ack = tracker->Next().ack();
+    EXPECT_EQ(ack.sequence(), sequence);
+    return ack.generations().empty() ? 0 : ack.generations(0).generation();
+  };
+  Tracker first(channel_, host_, node_);
+  first.Hello("");
+  const std::string service = first.Next().welcome().service().uuid();
+  const int64_t generation = report(&first, 1, std::nullopt, "10.0.0.1");
+  EXPECT_EQ(GetNode().facts().host_ip(), "10.0.0.1");
+  Tracker second(channel_, host_, node_);
+  second.Hello("");
+  const pb::Welcome welcome = second.Next().welcome();
+  EXPECT_EQ(welcome.service().uuid(), service);  // T-13
+  EXPECT_FALSE(welcome.service_created());       // T-13
+  ASSERT_EQ(welcome.nodes_size(), 1);
+  EXPECT_EQ(welcome.nodes(0).recorded().host(), host_);
+  report(&second, welcome.nodes(0).last_sequence() + 1, generation, "10.0.0.2");
+  EXPECT_EQ(GetNode().facts().host_ip(), "10.0.0.2");  // T-13
+  second.End();
+}
+
 TEST_F(SessionTest, SilenceTurnsAServiceDownAndABeatUp) {  // T-291
   Tracker tracker(channel_, host_, node_);
   tracker.Appear(16);

@@ -37,7 +37,7 @@ void Write(const std::string& path, const std::string& text) {
 
 Uplink::Callbacks Silent() {
   Uplink::Callbacks callbacks;
-  callbacks.log = [](const absl::Status&, absl::string_view) {};
+  callbacks.log = callbacks.gave_up = [](const absl::Status&, absl::string_view) {};
   callbacks.refused = [](const std::string& node, const absl::Status& status, bool) {
     std::fprintf(stderr, "%s: %s\n", node.c_str(), status.ToString().c_str());
   };

@@ -27,7 +27,7 @@ class FakePlacement final : public placement::v1::ReportService::Service {
   using Report = placement::v1::Report;
 
   // What the fake answers to a report.
-  enum class Fate { kAck, kConflict, kLater, kInvalid, kGap, kSilence };
+  enum class Fate { kAck, kConflict, kLater, kInvalid, kInUse, kGap, kSilence };
 
   // Listens on `port`; 0: one that the system chooses.
   explicit FakePlacement(int port = 0) {
@@ -191,6 +191,7 @@ class FakePlacement final : public placement::v1::ReportService::Service {
       const char* const reason = what == Fate::kConflict  ? "PROVIDER_GENERATION_CONFLICT"
                                  : what == Fate::kLater   ? "STORE_UNAVAILABLE"
                                  : what == Fate::kInvalid ? "INVALID_FIELD"
+                                 : what == Fate::kInUse   ? "INVENTORY_IN_USE"
                                                           : "REPORT_GAP";
       reject->mutable_status()->ParseFromString(Refusal(code, reason, words).error_details());
       if (what == Fate::kConflict) conflict(&response);

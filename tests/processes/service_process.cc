@@ -3,6 +3,7 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <filesystem>
 #include <fstream>
@@ -28,9 +29,11 @@ ServiceProcess::ServiceProcess(const std::string& directory, const std::string& 
   std::filesystem::remove(address_path_);
   placement::ChildOptions options;
   options.arguments = std::move(command);
-  for (const char* argument : {"--listen=127.0.0.1:0", "--metrics-listen="}) {
-    options.arguments.emplace_back(argument);
-  }
+  options.arguments.emplace_back("--listen=127.0.0.1:0");
+  const bool has_metrics = std::any_of(
+      options.arguments.begin(), options.arguments.end(),
+      [](const std::string& argument) { return argument.rfind("--metrics-listen=", 0) == 0; });
+  if (!has_metrics) options.arguments.emplace_back("--metrics-listen=");
   options.arguments.push_back("--address-file=" + address_path_);
   options.account = {getuid(), getgid()};
   options.output_path = log_path_;

@@ -17,8 +17,9 @@ namespace berth::e2e {
 // The destructor sends SIGKILL if the process still runs.
 class ServiceProcess {
  public:
-  // Starts `command` without metrics, on a port that the system chooses; does not wait for an
-  // answer. The log and the address are in `directory`, in files named after `name`.
+  // Starts `command` on a port that the system chooses, and without metrics unless the command has
+  // --metrics-listen; does not wait for an answer. The log and the address are in `directory`, in
+  // files named after `name`.
   ServiceProcess(const std::string& directory, const std::string& name,
                  std::vector<std::string> command);
   ~ServiceProcess();

@@ -25,7 +25,7 @@ LETTERS = "CDEFPRT"
 COMPLETE = "CDPT"
 
 # The number of rules in not_yet.txt. It may shrink, never grow; a list that shrank must be lowered here too.
-NOT_YET_MAX = 50
+NOT_YET_MAX = 39
 
 PAGES = "tests/rules"
 NOT_YET = "tests/rules/not_yet.txt"

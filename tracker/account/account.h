@@ -130,6 +130,8 @@ class NodeAccount {
   DeviceTable Devices() const;
   // The addresses of these devices.
   std::vector<std::string> stray_devices() const;
+  // What is wrong with the devices: see DeviceTable::warnings (T-239).
+  std::vector<std::string> device_warnings() const { return OwnedDevices().warnings(); }
 
   // The instances that count on the node (T-115).
   std::vector<std::string> tracked_instances() const;

@@ -94,13 +94,13 @@ Description Describe(const AuditInput& input, const std::vector<Orphan>& orphans
     description.providers.push_back(std::move(child));
   }
   description.unfit = std::move(children.problems);
-  if (input.account != nullptr) {
-    AddDeviceProviders(input, &description);
-    if (input.records != nullptr) Reshape(input, &description);
-  }
+  if (input.account != nullptr) AddDeviceProviders(input, &description);
+  // Whether a resource moves follows from all that the providers will have. A class that a file
+  // gives to the root stays on the root, even if children offer the same class.
   description.additions = AddConfigured(input.configuration.provider_entries,
                                         input.added_traits != nullptr ? *input.added_traits : *none,
                                         &description.providers);
+  if (input.account != nullptr && input.records != nullptr) Reshape(input, &description);
   return description;
 }
 
@@ -223,8 +223,7 @@ void AddFindings(const AuditInput& input, const Description& description, Audit*
         {Finding::Kind::kOrphan, orphan.uuid, OrphanText(orphan), orphan.first_seen_at});
   }
   for (const std::string& problem : description.clamped) {
-    audit->findings.push_back({Finding::Kind::kClamped, "", problem, input.wall_now});
-    audit->warnings.push_back(problem);
+    Add(input, {Finding::Kind::kClamped, "", problem, {}}, problem, audit);
   }
   AddSettings(input, ReserveOf(*input.facts, input.configuration).warnings, audit);
   const std::string alarm =
@@ -237,6 +236,9 @@ void AddFindings(const AuditInput& input, const Description& description, Audit*
   }
   if (input.account != nullptr) AddFaults(input, audit);
   if (input.account != nullptr) AddStrayDevices(input, audit);
+  if (input.account != nullptr && input.facts->devices_known) {
+    AddSettings(input, input.account->device_warnings(), audit);
+  }
   if (input.account != nullptr) {
     AddSettings(input, FindCpuMisfits(*input.account, input.configuration), audit);
   }

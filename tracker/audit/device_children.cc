@@ -29,16 +29,22 @@ std::map<std::string, const KnownProvider*> FindPlaced(absl::string_view node_na
   return placed;
 }
 
+std::map<std::string, int64_t> UsedOf(const KnownProvider& known, const Records& records) {
+  std::map<std::string, int64_t> used;
+  for (const KnownAllocation& allocation : records.allocations) {
+    if (allocation.provider_uuid != known.uuid) continue;
+    for (const auto& [name, amount] : allocation.amounts) used[name] += amount;
+  }
+  return used;
+}
+
 PlacedDeviceProviders SumUp(const std::map<std::string, const KnownProvider*>& placed,
                             const Records* records) {
   PlacedDeviceProviders sums;
   for (const auto& [address, known] : placed) {
     PlacedDeviceProvider& sum = sums[address];
     for (const auto& [name, inventory] : known->inventories) sum.reserved += inventory.reserved;
-    for (const KnownAllocation& allocation : records->allocations) {
-      if (allocation.provider_uuid != known->uuid) continue;
-      for (const auto& [name, amount] : allocation.amounts) sum.used += amount;
-    }
+    for (const auto& [name, amount] : UsedOf(*known, *records)) sum.used += amount;
   }
   return sums;
 }
@@ -48,9 +54,32 @@ StandardNames Standard() {
           IsStandardTrait};
 }
 
+WantedProvider AsWanted(const DeviceProvider& provider, const std::string& node_uuid,
+                        const std::string& uuid) {
+  WantedProvider child{uuid, provider.name, node_uuid, {}, {}};
+  child.inventories[provider.resource_class] = {
+      provider.total, provider.reserved, 1, provider.total, 1, 1.0};
+  for (const std::string& trait : provider.traits) {
+    if (absl::StartsWith(trait, "CUSTOM_") || IsStandardTrait(trait)) child.traits[trait] = true;
+  }
+  return child;
+}
+
 WantedProvider AsPlaced(const KnownProvider& known) {
   WantedProvider child{known.uuid, known.name, known.parent_uuid, known.inventories, {}};
   for (const std::string& trait : known.traits) child.traits[trait] = true;
+  return child;
+}
+
+// The provider of devices that have gone: what consumers still hold, and no more. Its traits stay as
+// they are.
+WantedProvider AsUsed(const KnownProvider& known, const Records& records) {
+  WantedProvider child{known.uuid, known.name, known.parent_uuid, {}, {}};
+  for (const auto& [name, used] : UsedOf(known, records)) {
+    const auto inventory = known.inventories.find(name);
+    if (inventory == known.inventories.end()) continue;
+    child.inventories[name] = {used, std::min(inventory->second.reserved, used), 1, used, 1, 1.0};
+  }
   return child;
 }
 
@@ -80,16 +109,13 @@ DeviceChildren DescribeDeviceChildren(const NodeConfiguration& configuration,
   }
   for (const DeviceProvider& provider : tree->providers) {
     const auto known = placed.find(provider.address);
-    WantedProvider child;
-    child.uuid = known != placed.end() ? known->second->uuid : NamedUuid(node_uuid, provider.name);
-    child.name = provider.name;
-    child.parent_uuid = node_uuid;
-    child.inventories[provider.resource_class] = {
-        provider.total, provider.reserved, 1, provider.total, 1, 1.0};
-    for (const std::string& trait : provider.traits) {
-      if (absl::StartsWith(trait, "CUSTOM_") || IsStandardTrait(trait)) child.traits[trait] = true;
-    }
-    children.providers.push_back(std::move(child));
+    children.providers.push_back(AsWanted(
+        provider, node_uuid,
+        known != placed.end() ? known->second->uuid : NamedUuid(node_uuid, provider.name)));
+  }
+  for (const std::string& address : tree->removed) {
+    WantedProvider child = AsUsed(*placed.at(address), *records);
+    if (!child.inventories.empty()) children.providers.push_back(std::move(child));
   }
   children.problems = tree->problems;
   result.tree = *std::move(tree);

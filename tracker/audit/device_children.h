@@ -22,8 +22,8 @@ struct DeviceChildren {
   DeviceProviderTree tree;  // what `children` was made of; empty if the settings ask for nothing
 };
 
-// A provider of devices that have gone is left out, and placement deletes it when nobody holds
-// anything of it (T-260).
+// A provider of devices that have gone offers only what consumers still hold of it. When they hold
+// nothing, it is left out, and placement deletes it (T-260).
 //
 // If the settings contradict the devices, or do not ask for providers although placement has some,
 // the providers stay as placement has them, and a problem says why (T-259). So they do if the

@@ -203,6 +203,10 @@ absl::StatusOr<OpenClaim> ClaimMove(const ClaimSettings& settings, const MoveCla
   if (request.migration.instance_uuid != uuid) {
     return absl::InvalidArgumentError("migration.instance_uuid must be the uuid of the instance");
   }
+  if (request.migration.type == MigrationType::kLive &&
+      request.new_flavor != request.instance.flavor) {
+    return absl::InvalidArgumentError("new_flavor must be the instance's: the guest keeps running");
+  }
   if (const OpenClaim* open = account->OpenClaimOf(uuid); open != nullptr) {
     return AnswerRepeat(*open, request.id, request.body, /*moves=*/true);
   }

@@ -60,9 +60,10 @@ absl::StatusOr<OpenClaim> ClaimInstance(const ClaimSettings& settings, const Ins
 //
 // Refused like ClaimInstance, and after the tests also with kPageSizeMismatch. An instance that
 // counts on the node is not refused: it is resized in place. kAlreadyClaimed if the instance has a
-// context of this migration. InvalidArgument if the migration belongs to another instance, or if
-// settings of flavor and image are malformed or contradict each other. NotFound for an alias that
-// is not configured. FailedPrecondition if the migration is over.
+// context of this migration. InvalidArgument if the migration belongs to another instance, if a
+// live migration would change the flavor, or if settings of flavor and image are malformed or
+// contradict each other. NotFound for an alias that is not configured. FailedPrecondition if the
+// migration is over.
 absl::StatusOr<OpenClaim> ClaimMove(const ClaimSettings& settings, const MoveClaim& request,
                                     NodeAccount* account);
 

@@ -1,8 +1,11 @@
 #include "tracker/claims/repair.h"
 
+#include <algorithm>
 #include <utility>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/types/span.h"
 #include "tracker/account/migration_status.h"
 
 namespace berth::tracker {
@@ -45,6 +48,88 @@ std::optional<Repair> EndEvacuation(const NodeAccount& account, const Instance& 
   return repair;
 }
 
+constexpr const char* kStartTasks[] = {"scheduling", "block_device_mapping", "networking",
+                                       "spawning"};
+constexpr const char* kRebuildTasks[] = {"rebuilding", "rebuild_block_device_mapping",
+                                         "rebuild_spawning"};
+constexpr const char* kRebootTasks[] = {"rebooting",           "reboot_pending",
+                                        "reboot_started",      "rebooting_hard",
+                                        "reboot_pending_hard", "reboot_started_hard"};
+
+bool IsOneOf(const std::string& task, absl::Span<const char* const> words) {
+  return std::any_of(words.begin(), words.end(), [&](const char* word) { return task == word; });
+}
+
+bool IsEvacuated(const NodeAccount& account, const Instance& instance) {
+  const auto& all = account.migrations();
+  return std::any_of(all.begin(), all.end(), [&](const auto& item) {
+    const Migration& migration = item.second;
+    return migration.instance_uuid == instance.uuid &&
+           migration.type == MigrationType::kEvacuation &&
+           StatusOf(migration.status).progress != Progress::kOver;
+  });
+}
+
+// Whether nothing was being done with the instance, or something that somebody else looks after.
+bool IsLeftAlone(const Instance& instance) {
+  const bool failed = instance.vm_state == "error" && instance.task_state != "resize_migrating" &&
+                      instance.task_state != "deleting";
+  return failed || instance.vm_state == "soft-delete" || instance.vm_state == "deleted" ||
+         instance.deleted;
+}
+
+// The record without the task that nobody works on any more. `runs`: its guest runs.
+Instance WithoutTask(Instance instance, bool runs) {
+  const std::string task = instance.task_state;
+  const bool settled = instance.vm_state == "active" || instance.vm_state == "stopped";
+  if (instance.vm_state == "building" || IsOneOf(task, kStartTasks) ||
+      (settled && IsOneOf(task, kRebuildTasks))) {
+    instance.vm_state = "error";
+    instance.task_state.clear();
+  } else if (absl::StartsWith(task, "image_") || task == "resize_prep") {
+    instance.task_state.clear();
+  } else if (runs && (task == "pausing" || task == "unpausing" || IsOneOf(task, kRebootTasks))) {
+    instance.vm_state = "active";
+    instance.task_state.clear();
+  }
+  return instance;
+}
+
+// What people have to do with the instance. Empty: nothing.
+std::string Advice(const Instance& instance, bool runs) {
+  const std::string& task = instance.task_state;
+  if (task == "deleting") return "delete it again";
+  if (IsOneOf(task, kRebootTasks)) return "reboot it again";
+  if (task == "powering-off") return "stop it again";
+  if (task == "powering-on") return "start it again";
+  if (task == "resize_migrating") return "revert its move";
+  return instance.vm_state == "active" && task.empty() && !runs ? "start its guest" : "";
+}
+
+std::string StateOf(const Instance& instance) {
+  const std::string& task = instance.task_state;
+  return absl::StrCat(instance.vm_state, task.empty() ? " without a task" : " with the task ",
+                      task);
+}
+
+// Nothing if the instance needs neither a change nor people.
+std::optional<Interruption> Examine(const Instance& before, bool runs) {
+  Interruption found{WithoutTask(before, runs), false, ""};
+  found.changes = StateOf(found.instance) != StateOf(before);
+  std::string advice = Advice(found.instance, runs);
+  if (found.changes && !before.unreadable.empty()) {
+    found.instance = before;
+    found.changes = false;
+    advice = "set its state, because its record cannot be read completely";
+  }
+  if (!found.changes && advice.empty()) return std::nullopt;
+  found.text =
+      absl::StrCat("when its host stopped, instance ", before.uuid, " was ", StateOf(before));
+  if (found.changes) absl::StrAppend(&found.text, "; it becomes ", StateOf(found.instance));
+  if (!advice.empty()) absl::StrAppend(&found.text, "; ", advice);
+  return found;
+}
+
 }  // namespace
 
 std::vector<Repair> FindRepairs(const NodeAccount& account, const std::set<std::string>& guests) {
@@ -68,6 +153,23 @@ std::vector<Repair> FindRepairs(const NodeAccount& account, const std::set<std::
     add(EndEvacuation(account, instance->second, migration, guests));
   }
   return repairs;
+}
+
+std::vector<Interruption> FindInterrupted(const NodeAccount& account,
+                                          const std::vector<Guest>& guests, absl::Time booted_at) {
+  std::set<std::string> running;
+  for (const Guest& guest : guests) {
+    const bool runs = guest.state == GuestState::kRunning || guest.state == GuestState::kBlocked;
+    if (runs) running.insert(guest.uuid);
+  }
+  std::vector<Interruption> interruptions;
+  for (const auto& [uuid, instance] : account.instances()) {
+    const bool old = instance.updated_at > absl::InfinitePast() && instance.updated_at < booted_at;
+    if (!old || instance.on != account.self() || IsLeftAlone(instance)) continue;
+    std::optional<Interruption> found = Examine(instance, running.contains(uuid));
+    if (found && !IsEvacuated(account, instance)) interruptions.push_back(*std::move(found));
+  }
+  return interruptions;
 }
 
 }  // namespace berth::tracker

@@ -132,6 +132,7 @@ std::vector<DeviceAllocation> MissingDeviceAllocations(
     const std::set<std::string>& resizing) {
   std::map<std::pair<std::string, std::string>, int64_t> needed;
   for (const DeviceProvider& provider : tree.providers) {
+    if (provider.reserved == provider.total) continue;
     for (const std::string& address : provider.devices) {
       const std::string& owner = table.Find(address)->instance_uuid;
       if (!owner.empty()) ++needed[{owner, provider.address}];

@@ -48,7 +48,8 @@ struct StandardNames {
 
 struct DeviceProviderTree {
   std::vector<DeviceProvider> providers;  // sorted by address
-  // The addresses of providers without devices. They get an empty inventory and are deleted.
+  // The addresses of providers without devices. They offer nothing any more, and are deleted as soon
+  // as nobody holds anything of them.
   std::vector<std::string> removed;
   // One text for each provider in `removed` on which consumers still hold allocations. Such a
   // provider cannot be removed yet (T-260).
@@ -84,7 +85,8 @@ struct DeviceAllocation {
 
 // Returns, for consumers that own devices, the allocations that they should have, if they have less
 // (T-262). Leaves out consumers that are not in `allocated`, which placement does not have, and
-// those in `resizing`, which move on this host. A consumer in `allocated` may have nothing.
+// those in `resizing`, which move on this host. A consumer in `allocated` may have nothing. Leaves
+// out providers of which everything is reserved: nothing of them can be allocated (T-261).
 std::vector<DeviceAllocation> MissingDeviceAllocations(
     const DeviceProviderTree& tree, const DeviceTable& table,
     const std::map<std::string, std::map<std::string, int64_t>>& allocated,

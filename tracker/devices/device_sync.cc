@@ -32,10 +32,7 @@ DeviceSync DeviceTable::Sync(const std::vector<PciDevice>& listed) {
   for (auto it = attached_.begin(); it != attached_.end();) {
     it = devices_.count(*it) == 0 ? attached_.erase(it) : std::next(it);
   }
-  WarnOfKept(&sync);
-  for (std::string& warning : specs_->Warnings(interfaces_)) {
-    sync.warnings.push_back(std::move(warning));
-  }
+  warnings_ = Warnings(sync);
   return sync;
 }
 
@@ -65,14 +62,16 @@ void DeviceTable::SyncKnown(const std::map<std::string, const PciDevice*>& wante
   }
 }
 
-void DeviceTable::WarnOfKept(DeviceSync* sync) const {
-  for (const std::string& address : sync->kept) {
+std::vector<std::string> DeviceTable::Warnings(const DeviceSync& sync) const {
+  std::vector<std::string> warnings = specs_->Warnings(interfaces_);
+  for (const std::string& address : sync.kept) {
     const DeviceRecord& record = devices_.at(address).record;
-    sync->warnings.push_back(absl::StrCat(
+    warnings.push_back(absl::StrCat(
         "PCI device ", address, " is ", DeviceStatusName(record.status), " by instance ",
         record.instance_uuid, ", but it is no longer in the host or in device_spec: restore its ",
         "specification, or delete or move the instance"));
   }
+  return warnings;
 }
 
 }  // namespace berth::tracker

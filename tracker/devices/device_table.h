@@ -65,8 +65,6 @@ struct DeviceSync {
   // Devices with an owner that are no longer listed or that no specification matches any more. They
   // are removed as soon as they are free.
   std::vector<std::string> kept;
-  // One text for each kept device, with advice, and one for each missing interface.
-  std::vector<std::string> warnings;
 };
 
 class DeviceTable {
@@ -138,6 +136,9 @@ class DeviceTable {
   std::vector<DeviceRecord> Records() const;
   // Returns the records of the devices with an owner, sorted by address.
   std::vector<DeviceRecord> Owned() const;
+  // Returns one text for each device with an owner that the last Sync found no longer listed, with
+  // advice, and one for each network interface of a specification that the host does not have.
+  const std::vector<std::string>& warnings() const { return warnings_; }
   // Returns null if the device is not tracked. The pointer is valid until the next change.
   const DeviceRecord* Find(const std::string& address) const;
 
@@ -172,7 +173,7 @@ class DeviceTable {
   void Release(Tracked* device);
 
   void SyncKnown(const std::map<std::string, const PciDevice*>& wanted, DeviceSync* sync);
-  void WarnOfKept(DeviceSync* sync) const;
+  std::vector<std::string> Warnings(const DeviceSync& sync) const;
 
   absl::StatusOr<std::vector<ClaimedDevice>> Choose(const std::vector<DeviceRequest>& requests,
                                                     const GuestAffinity& affinity) const;
@@ -187,6 +188,7 @@ class DeviceTable {
   std::set<std::shared_ptr<const DevicePoolKey>, KeyOrder> keys_;
   std::set<std::string> attached_;  // the devices without an owner that are attached to guests
   std::map<std::string, std::string> provider_by_address_;
+  std::vector<std::string> warnings_;
 };
 
 }  // namespace berth::tracker

@@ -66,11 +66,15 @@ absl::StatusOr<Facts> Node::Observe(const NodeConfiguration& configuration, absl
   facts.uuid = identity()->uuid;
   std::vector<WantedProvider> providers;
   if (!configuration.provider_entries.empty()) {
+    // The account gets the new devices only with the audit.
+    NodeResources resources;
+    BERTH_RETURN_IF_ERROR(AddDevices(facts, configuration, &resources));
     FairLock lock(&mutex_);
+    const NodeAccount account(account_->self(), std::move(resources));
     const Records* const records = records_ ? &*records_ : nullptr;
     providers = DescribeChildren(facts, configuration, identity_->uuid, name_, records).providers;
     const DeviceChildren devices = DescribeDeviceChildren(configuration, identity_->uuid, name_,
-                                                          *account_, facts.devices_known, records);
+                                                          account, facts.devices_known, records);
     providers.insert(providers.end(), devices.children.providers.begin(),
                      devices.children.providers.end());
     providers.push_back({identity_->uuid, name_, "", {}, {}});
@@ -155,19 +159,30 @@ absl::StatusOr<std::shared_ptr<const Audit>> Node::AuditLocked(MonotonicTime now
                 .added_traits = &added_traits,
                 .account = &*account_,
                 .starting = outbox_.acknowledged_sequence() == 0}));
-  if (audit.report.holdings == refused_holdings_) audit.report.holdings.clear();
+  LeaveOutRefusedLocked(&audit.report);
+  warnings_.insert(warnings_.end(), audit.warnings.begin(), audit.warnings.end());
   account_->SetOrphans(audit.report.accounting.orphans);
   const std::shared_ptr<const Audit> before = audit_;
   const bool drifted = DriftedLocked(audit);
   audit_ = std::make_shared<const Audit>(std::move(audit));
-  // A claim changes only the node's accounting. Placement made the claim itself, so the report of
-  // the new accounting can wait: a report for each claim would double the number of placement's
-  // writes.
+  // A claim changes only the node's accounting, and placement made the claim itself. So the report
+  // can wait: a report for each claim would double the number of placement's writes.
   const bool can_wait = cause == Cause::kPush && before != nullptr && !drifted &&
                         before->digest.but_accounting == audit_->digest.but_accounting;
   if (!can_wait) outbox_.Offer(audit_, cause == Cause::kPass, drifted);
   NoteSettledLocked(now);
   return audit_;
+}
+
+void Node::LeaveOutRefusedLocked(Report* report) const {
+  if (report->moves_resources) return;
+  std::vector<WantedHolding> left;
+  for (WantedHolding& holding : report->holdings) {
+    if (refused_holdings_.contains({holding.consumer_uuid, holding.generation})) continue;
+    left.push_back(std::move(holding));
+    if (heals_singly_) break;
+  }
+  report->holdings = std::move(left);
 }
 
 // Whether placement's providers differ from the acknowledged report, or allocations are missing. If
@@ -199,6 +214,11 @@ bool Node::AuditOverdue(MonotonicTime now) const {
 std::optional<MonotonicTime> Node::confirm_at() const {
   FairLock lock(&mutex_);
   return audit_ == nullptr ? std::nullopt : audit_->confirm_at;
+}
+
+std::vector<std::string> Node::TakeWarnings() {
+  FairLock lock(&mutex_);
+  return std::exchange(warnings_, {});
 }
 
 std::optional<Records> Node::records() const {
@@ -256,6 +276,8 @@ absl::StatusOr<IdentityCheck> Node::CheckRecords(const std::vector<NodeRecord>& 
 
 void Node::Welcome(Standing standing, int64_t last_sequence) {
   FairLock lock(&mutex_);
+  refused_holdings_.clear();
+  heals_singly_ = false;
   outbox_.Welcome(standing, last_sequence);
 }
 
@@ -271,6 +293,11 @@ void Node::ChangeRecords(const std::function<bool(Records*, NodeAccount*)>& chan
   const bool first = !records_.has_value();
   if (first) records_.emplace();
   const bool changed = change(&*records_, &*account_);
+  if (first && account_) {
+    for (const auto& [uuid, instance] : account_->instances()) {
+      first_generations_[uuid] = instance.generation;
+    }
+  }
   if (facts_ && (changed || first))
     AuditLocked(now, first ? Cause::kRecords : Cause::kPush).status().IgnoreError();
   AnswerWaitersLocked(absl::OkStatus(), &replies);
@@ -319,7 +346,12 @@ bool Node::Reject(int64_t sequence, bool again, std::optional<std::vector<KnownP
   const std::optional<Outbox::Outgoing> flight = outbox_.in_flight();
   if (!outbox_.Reject(sequence, again)) return true;
   const Report& refused = flight->audit->report;
-  if (!again) refused_holdings_ = refused.holdings;
+  // Placement does not say which one of several consumers it refused.
+  if (!again && refused.holdings.size() > 1) heals_singly_ = true;
+  if (!again && refused.holdings.size() == 1) {
+    const WantedHolding& holding = refused.holdings[0];
+    refused_holdings_.emplace(holding.consumer_uuid, holding.generation);
+  }
   if (tree) {
     if (!records_) records_.emplace();
     records_->tree = *std::move(tree);

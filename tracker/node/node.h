@@ -58,6 +58,7 @@ class Node {
     bool several_nodes = false;
     absl::Duration orphan_confirmation = absl::Seconds(5);
     std::optional<std::chrono::milliseconds> pass_interval;  // absent: no periodic passes (T-44)
+    absl::Time booted_at = absl::InfinitePast();             // when this machine was started (T-33)
   };
   // The values of a node at one moment.
   struct View {
@@ -96,6 +97,10 @@ class Node {
   // Returns when a pass should run to confirm an orphan of the last audit. Nothing: no orphan is to
   // be confirmed.
   std::optional<MonotonicTime> confirm_at() const;
+
+  // Returns the warnings of all audits since the last call, for the log: those of passes and those
+  // that changed records have caused.
+  std::vector<std::string> TakeWarnings();
 
   View view() const;
   // The records that placement has sent; absent until it sends them.
@@ -159,7 +164,8 @@ class Node {
   //
   // REQUIRES: the identity is known.
   absl::StatusOr<IdentityCheck> CheckRecords(const std::vector<NodeRecord>& records);
-  // Call the methods of the node's Outbox with the same names.
+  // Call the methods of the node's Outbox with the same names. Welcome also begins a session in which
+  // placement has refused nothing yet.
   void Welcome(Standing standing, int64_t last_sequence);
   void OrderSnapshot();
   void Disconnect();
@@ -185,8 +191,9 @@ class Node {
                    const std::vector<std::string>& unknown_traits, MonotonicTime now);
   // To be called when placement has refused the report `sequence`: see Outbox::Reject. `tree`: the
   // providers as placement has them, if placement sent them. Returns false if placement refused for
-  // good to move resources (T-197). Allocations for devices that it refused are left out of the
-  // next reports until they differ.
+  // good to move resources (T-197). If it refused the allocations of one consumer for devices, they
+  // are left out until the consumer's generation changes or the session ends. If it refused those of
+  // several, each following report has those of one.
   bool Reject(int64_t sequence, bool again, std::optional<std::vector<KnownProvider>> tree,
               MonotonicTime now);
   std::string acknowledged_digest() const;
@@ -242,8 +249,9 @@ class Node {
   // The claim is in placement's records, or is in none and ends.
   void GrantLocked(RecordWrites::Write write, Replies* replies)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Lets placement write what FindRepairs finds, unless the instance is being claimed or written.
-  // Returns texts for the log: what is written, and which repairs of earlier passes failed (T-131).
+  // Lets placement write what FindRepairs and FindInterrupted find, unless the instance is being
+  // claimed or written. Returns texts for the log: what is written, which repairs of earlier passes
+  // failed (T-131), and once for each instance what people have to do with it.
   std::vector<std::string> RepairLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Answers those callers of UpdateUsage who have gone, and those for whom `status` or the account
   // decides.
@@ -269,6 +277,8 @@ class Node {
   // fail only if the facts are new: facts that have passed an audit pass it again.
   absl::StatusOr<std::shared_ptr<const Audit>> AuditLocked(MonotonicTime now, Cause cause)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Leaves out of the report what placement has refused: see Reject.
+  void LeaveOutRefusedLocked(Report* report) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   bool DriftedLocked(const Audit& audit) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void NoteSettledLocked(MonotonicTime now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
@@ -289,8 +299,17 @@ class Node {
   ClaimSettings claim_settings_ ABSL_GUARDED_BY(mutex_);        // of configuration_
   std::set<std::string> unknown_traits_ ABSL_GUARDED_BY(mutex_);
   std::vector<std::string> failed_repairs_ ABSL_GUARDED_BY(mutex_);  // since the last pass
-  std::vector<WantedHolding> refused_holdings_ ABSL_GUARDED_BY(mutex_);
+  // The generations of the instances in the first records. Only records that have not changed since
+  // can be interrupted (T-33).
+  std::map<std::string, int64_t> first_generations_ ABSL_GUARDED_BY(mutex_);
+  // The consumers, with their generations, whose allocations for devices placement has refused in
+  // the present session.
+  std::set<std::pair<std::string, int64_t>> refused_holdings_ ABSL_GUARDED_BY(mutex_);
+  // Placement has refused the allocations of several consumers together. The rest of the session
+  // reports one at a time, so that one that cannot be made does not hinder the others.
+  bool heals_singly_ ABSL_GUARDED_BY(mutex_) = false;
   std::shared_ptr<const Audit> audit_ ABSL_GUARDED_BY(mutex_);
+  std::vector<std::string> warnings_ ABSL_GUARDED_BY(mutex_);  // that nobody has taken yet
   PassOutcome last_ ABSL_GUARDED_BY(mutex_);
   // When the last good pass began. If no pass was good yet: when the first pass began.
   std::optional<MonotonicTime> audited_at_ ABSL_GUARDED_BY(mutex_);

@@ -88,6 +88,11 @@ void Node::ClaimMove(const MoveClaim& request, ClaimCaller caller) {
 // A repeat of the claim that is under way gets the answer that this claim will get.
 void Node::JoinLocked(const std::string& request_id, const std::string& body, ClaimCaller caller,
                       Write* write, Replies* replies) const {
+  if (write->end == ClaimEnd::kRepair) {
+    return replies->Add(
+        std::move(caller),
+        RefuseClaim(Kind::kUnsettled, "a correction of the record waits for placement's answer"));
+  }
   if (write->end.has_value() || request_id.empty() || write->claim.id != request_id) {
     return replies->Add(std::move(caller), RefuseClaim(Kind::kAlreadyClaimed,
                                                        "a claim of the instance begins or ends"));

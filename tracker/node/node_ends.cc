@@ -171,7 +171,18 @@ std::vector<std::string> Node::RepairLocked() {
   std::vector<std::string> texts = std::exchange(failed_repairs_, {});
   std::set<std::string> guests;
   for (const Guest& guest : facts_->guests) guests.insert(guest.uuid);
-  for (Repair& repair : FindRepairs(*account_, guests)) {
+  std::vector<Repair> repairs = FindRepairs(*account_, guests);
+  for (Interruption& found : FindInterrupted(*account_, facts_->guests, options_.booted_at)) {
+    const auto first = first_generations_.find(found.instance.uuid);
+    if (first == first_generations_.end() || first->second != found.instance.generation) continue;
+    if (found.changes) {
+      repairs.push_back({std::move(found.instance), std::nullopt, false, std::move(found.text)});
+    } else {
+      texts.push_back(std::move(found.text));
+      first_generations_.erase(first);
+    }
+  }
+  for (Repair& repair : repairs) {
     const std::string& uuid = repair.instance.uuid;
     if (!CheckWritesLocked(caller).ok() || writes_.FindInstance(uuid) != nullptr ||
         account_->OpenClaimOf(uuid) != nullptr) {

@@ -39,7 +39,12 @@ std::optional<RecordWrites::Outgoing> RecordWrites::Next(MonotonicTime now) {
       if (write.state != state || now < write.not_before) continue;
       write.withdraws = state == State::kInDoubt;
       write.state = State::kSent;
-      return Outgoing{id, write.instance, write.migration, write.withdraws, write.ends_move};
+      return Outgoing{id,
+                      write.instance,
+                      write.migration,
+                      write.withdraws,
+                      write.ends_move,
+                      write.end == ClaimEnd::kRepair};
     }
   }
   return std::nullopt;

@@ -82,6 +82,7 @@ class RecordWrites {
     std::optional<Migration> migration;
     bool withdraw = false;
     bool ends_move = false;
+    bool sets_state = false;  // the state and the task of the instance are written, too
   };
 
   size_t size() const { return writes_.size(); }

@@ -45,11 +45,15 @@ struct UplinkOptions {
 struct UplinkCallbacks {
   // Logs the line `text`, with the error in `status` if `status` is not OK.
   std::function<void(const absl::Status& status, absl::string_view text)> log;
+  // Called with the reason and a text for the log if the uplink will never connect again: placement
+  // has deleted the service record, or a newer process has taken over.
+  std::function<void(const absl::Status& status, absl::string_view text)> gave_up;
   // Called if a node's identity contradicts placement's records. `first`: placement has not
   // welcomed any earlier session of this process.
   std::function<void(const std::string& node, const absl::Status& status, bool first)> refused;
-  // Called if placement has refused for good a report that moves resources to other providers. The
-  // process should end: what it would report next contradicts what consumers hold (T-197).
+  // Called if placement has refused a report that moves resources to other providers, and only other
+  // settings of the host can help. The process should end: what it would report next contradicts
+  // what consumers hold. After other refusals the next pass reports again (T-197).
   std::function<void(const std::string& node, const absl::Status& status)> reshape_failed;
   // Called when the records of a node, and therefore the time of its next pass, may have changed.
   std::function<void()> records_changed;

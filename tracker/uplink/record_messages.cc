@@ -384,6 +384,7 @@ v1::RecordWrite WireWrite(const RecordWrites::Outgoing& write, const std::string
   wire.set_write_id(write.id);
   wire.set_node_uuid(node_uuid);
   *wire.mutable_instance() = WireInstance(write.instance);
+  if (!write.sets_state) wire.mutable_instance()->clear_vm_state();
   if (write.migration) *wire.mutable_migration() = WireMigration(*write.migration);
   wire.set_withdraw(write.withdraw);
   if (write.ends_move) wire.set_end(WireEnd(write.migration->status));

@@ -73,6 +73,11 @@ void UplinkSession::Notify() {
   WakeLocked();
 }
 
+void UplinkSession::Tick() {
+  MutexLock lock(&mutex_);
+  alarm_.HurryIfLate();
+}
+
 void UplinkSession::Greet() {
   MutexLock lock(&mutex_);
   greet_again_ = true;

@@ -49,6 +49,9 @@ struct UplinkCounts {
   std::atomic<int64_t> heartbeats = 0;
   std::atomic<int64_t> conflicts = 0;
   std::atomic<bool> disabled = false;  // what SetDisabled() said last
+  // No session was welcomed since one ended. Written between sessions, and by Work() of the present
+  // session.
+  bool away = false;
   // The service record that the first Welcome named; empty: there was none. Only Work() of the
   // present session uses it.
   placement::v1::ServiceRegistration registered;
@@ -68,6 +71,7 @@ class UplinkSession final : public grpc::ClientBidiReactor<placement::v1::Sessio
   // Ends the session soon. Hears and says nothing from now on.
   void Stop();
   void Notify();
+  void Tick();
   void Greet();
   void AuditDone(const std::string& order_id);
   bool welcomed() const { return welcomed_.load(); }
@@ -105,6 +109,9 @@ class UplinkSession final : public grpc::ClientBidiReactor<placement::v1::Sessio
   void WelcomeNode(const placement::v1::NodeWelcome& told, std::vector<NodeRecord> records);
   void HearAck(const placement::v1::Ack& ack);
   void HearReject(const placement::v1::Reject& reject);
+  // Notes whether the service is disabled. If it was disabled and now is not, somebody has enabled
+  // it, perhaps at the end of a maintenance. Then the tracker says again whether it is ready itself.
+  void HearService(bool disabled);
   void HearPush(const Response& response);
   void HearRecordAnswer(const Response& response);
   // Applies a whole push of `revision` to the node that it is for.
@@ -129,6 +136,7 @@ class UplinkSession final : public grpc::ClientBidiReactor<placement::v1::Sessio
   std::set<std::string> greeted_;         // the nodes that the last Hello named
   std::set<std::string> welcomed_nodes_;  // the nodes about which a Welcome was processed
   std::map<std::string, Clock::time_point> not_before_;  // when a node may send its next report
+  std::map<std::string, absl::Status> refusals_;  // of a node's last report; they are logged once
   placement::v1::Push push_;  // the joined slices of a push whose last slice has not come yet
   bool service_disabled_ = false;
   int writes_unanswered_ = 0;  // of records

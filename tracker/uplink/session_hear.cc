@@ -36,6 +36,14 @@ NodeRecord ReadRecord(const v1::RecordedNode& wire) {
   return {wire.node_uuid(), wire.node_name(), wire.host()};
 }
 
+// Whether an equal report will be refused until somebody changes the settings of the host: the
+// report is not lawful, a name in it belongs to another provider, or the node has less than what
+// consumers hold. Everything else may change by itself, for example when a consumer goes.
+bool NeedsSettings(absl::StatusCode code) {
+  return code == absl::StatusCode::kInvalidArgument || code == absl::StatusCode::kAlreadyExists ||
+         code == absl::StatusCode::kResourceExhausted;
+}
+
 }  // namespace
 
 void UplinkSession::Hear(const Response& response) {
@@ -66,7 +74,7 @@ void UplinkSession::HearWelcome(const v1::Welcome& welcome) {
   std::vector<NodeRecord> records;
   for (const v1::RecordedNode& node : welcome.recorded_nodes()) records.push_back(ReadRecord(node));
   const bool disabled = welcome.service().disabled();
-  service_disabled_ = disabled;
+  HearService(disabled);
   for (const v1::NodeWelcome& told : welcome.nodes()) {
     // Each Hello names all nodes, so placement may welcome a node again. Only the first welcome
     // counts. Exception: AskForStandby makes the next welcome of a node on standby count, too.
@@ -83,6 +91,9 @@ void UplinkSession::HearWelcome(const v1::Welcome& welcome) {
     node->ChangeRecords(disable, Clock::now());
   }
   if (!welcomed_.exchange(true)) ++counts_->sessions;
+  if (std::exchange(counts_->away, false)) {
+    callbacks_.log(absl::OkStatus(), "there is a session with placement again");
+  }
 }
 
 void UplinkSession::WelcomeNode(const v1::NodeWelcome& told, std::vector<NodeRecord> records) {
@@ -111,6 +122,7 @@ void UplinkSession::HearAck(const v1::Ack& ack) {
   }
   node->Acknowledge(ack.sequence(), generations,
                     {ack.unknown_traits().begin(), ack.unknown_traits().end()}, Clock::now());
+  refusals_.erase(ack.node_uuid());
   for (const std::string& warning : ack.warnings()) callbacks_.log(absl::OkStatus(), warning);
 }
 
@@ -130,8 +142,14 @@ void UplinkSession::HearReject(const v1::Reject& reject) {
   if (gap) node->OrderSnapshot();
   if (conflict || later || gap) return;
   const absl::Status refusal(code, reject.status().message());
-  callbacks_.log(refusal, absl::StrCat("placement refused the report of node ", node->name()));
-  if (!tolerable) callbacks_.reshape_failed(node->name(), refusal);
+  if (std::exchange(refusals_[reject.node_uuid()], refusal) != refusal) {
+    callbacks_.log(refusal, absl::StrCat("placement refused the report of node ", node->name()));
+  }
+  if (!tolerable && NeedsSettings(code)) callbacks_.reshape_failed(node->name(), refusal);
+}
+
+void UplinkSession::HearService(bool disabled) {
+  if (std::exchange(service_disabled_, disabled) && !disabled) told_ready_.reset();
 }
 
 void UplinkSession::HearPush(const Response& response) {
@@ -154,7 +172,7 @@ void UplinkSession::HearRecordAnswer(const Response& response) {
 }
 
 void UplinkSession::Apply(const v1::Push& push, const v1::Revision& revision) {
-  if (push.has_service()) service_disabled_ = push.service().disabled();
+  if (push.has_service()) HearService(push.service().disabled());
   for (Node* const node : nodes_) {
     const std::optional<NodeIdentity> identity = node->identity();
     if (!identity) continue;

@@ -56,6 +56,12 @@ void Uplink::Notify() {
   if (session_ != nullptr) session_->Notify();
 }
 
+void Uplink::Tick() {
+  MutexLock lock(&mutex_);
+  if (session_ != nullptr) session_->Tick();
+  if (waiting_) alarm_.HurryIfLate();
+}
+
 void Uplink::Greet() {
   MutexLock lock(&mutex_);
   if (session_ != nullptr) session_->Greet();
@@ -94,14 +100,16 @@ void Uplink::Ended(const UplinkEnd& end) {
     // Welcome does not.
     if (end.welcomed && end.lasted) backoff_.Reset();
     // Of several failures in a row, logs the first and then every tenth one (T-199).
+    counts_->away = true;
     logs = !stopping_ && (end.fenced || end.deleted || failures_++ % 10 == 0);
   }
   // The destructor waits until session_ is null, so the callbacks still exist.
-  if (logs) {
-    callbacks_.log(end.status, end.fenced ? "a newer tracker process of this host has taken over"
-                               : end.deleted
-                                   ? "placement has deleted the service record: restart the tracker"
-                                   : "there is no session with placement");
+  if (logs && end.fenced) {
+    callbacks_.gave_up(end.status, "a newer tracker process of this host has taken over");
+  } else if (logs && end.deleted) {
+    callbacks_.gave_up(end.status, "placement has deleted the service record: restart the tracker");
+  } else if (logs) {
+    callbacks_.log(end.status, "there is no session with placement");
   }
   MutexLock lock(&mutex_);
   error_ = std::string(end.status.message());

@@ -64,6 +64,9 @@ class Uplink {
 
   // To be called if a report may have to be sent, or if a node may have found its identity.
   void Notify();
+  // To be called every second, by a thread that does not wait for the wall clock. Does what is late
+  // (see Alarm).
+  void Tick();
   // Sends another Hello. Placement answers it, and sends all records of those nodes for which
   // WantAllRecords() was called.
   void Greet();

@@ -59,6 +59,32 @@ TEST_F(ReportSessionTest, AClaimIsWrittenAndAnsweredWithTheRecord) {
   EXPECT_EQ(placement::RefusalOf(*tracker.End())->reason, "TRACKER_FENCED");
 }
 
+TEST_F(ReportSessionTest, AnInterruptedBuildIsWrittenAsFailed) {
+  ReportSessions sessions(&runner_.ledger(), &workers_, &recorder_);
+  const Settled settled(this);
+  PlayedTracker tracker(&sessions, "h1", node_);
+  ASSERT_TRUE(tracker.Introduce());
+  placement::InstanceRecord record;
+  record.id = placement::InstanceId{Uuid::Random()};
+  record.project = record.user = "any";
+  record.vm_state = "building";
+  record.task_state = "spawning";
+  runner_.Must(placement::SetInstance{record, std::nullopt});
+  const auto find = [&] { return runner_.ledger().Newest()->records().FindInstance(record.id); };
+  ASSERT_TRUE(tracker.Say(ClaimOf(*find(), node_)));
+  EXPECT_EQ(tracker.Next().record_answer().status().code(), 0);
+  EXPECT_EQ(find()->vm_state + "/" + find()->task_state, "building/spawning");
+  pb::SessionRequest write = ClaimOf(*find(), node_);
+  write.mutable_record_write()->mutable_instance()->set_vm_state("error");
+  ASSERT_TRUE(tracker.Say(write));
+  const pb::RecordAnswer answer = tracker.Next().record_answer();
+  EXPECT_EQ(answer.status().code(), 0) << answer.status().message();
+  EXPECT_EQ(find()->vm_state + "/" + find()->task_state, "error/");  // T-33
+  EXPECT_EQ(find()->node, node_);
+  ASSERT_EQ(answer.instances_size(), 1);
+  EXPECT_EQ(answer.instances(0).vm_state(), "error");
+}
+
 // A record of an instance of h1 with `bytes` bytes.
 placement::InstanceRecord LargeRecord(size_t bytes) {
   pb::Instance instance;

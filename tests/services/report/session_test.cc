@@ -227,6 +227,40 @@ TEST_F(ReportSessionTest, ANodeThatMovesIsPushedToItsNewHost) {
   EXPECT_TRUE(tracker.GetsAll());  // T-228
 }
 
+// A provider is pushed with its associations, and without the providers that share with it.
+TEST_F(ReportSessionTest, AssociationsOfProvidersArePushed) {
+  ReportSessions sessions(&runner_.ledger(), &workers_, &recorder_);
+  const Settled settled(this);
+  PlayedTracker tracker(&sessions, "h1", node_);
+  ASSERT_TRUE(tracker.Introduce());
+  ASSERT_TRUE(tracker.GetsAll());
+  runner_.Must(placement::EnsureStandardNames{{}, {"MISC_SHARES_VIA_AGGREGATE"}});
+  runner_.Must(placement::EnsureTrait{"CUSTOM_MINE"});
+  const placement::AggregateId together{Uuid::Random()};
+  const auto associate = [&](ProviderId id, const char* trait) {
+    const auto generation = [&] {
+      return runner_.ledger().Newest()->FindProvider(id)->config().generation;
+    };
+    runner_.Must(placement::SetProviderTraits{id, generation(), {trait}});
+    runner_.Must(placement::SetProviderAggregates{id, generation(), {together}});
+  };
+  runner_.Must(placement::NewProvider(1));
+  associate(placement::ProviderNumber(1), "MISC_SHARES_VIA_AGGREGATE");
+  associate(node_, "CUSTOM_MINE");
+  pb::Push joined;
+  EXPECT_TRUE(tracker.AwaitPush([&](const pb::Push& push) {
+    joined.MergeFrom(push);
+    const int last = joined.providers_size() - 1;
+    return last >= 0 && joined.providers(last).traits_size() == 1 &&        // T-191
+           joined.providers(last).inventories().contains("CUSTOM_SLOT") &&  // T-190
+           joined.providers(last).aggregate_uuids_size() == 1 &&            // T-190, T-191
+           joined.providers(last).aggregate_uuids(0) == together.ToString();
+  }));
+  for (const pb::Provider& provider : joined.providers()) {
+    EXPECT_EQ(provider.uuid(), node_.ToString());
+  }
+}
+
 // A tracker says once that it is not ready; the record must follow when the database is back.
 // The node's host is down. The node's new tracker has to wait with the snapshot, because other
 // trackers are sending as many snapshots as may be sent at a time.

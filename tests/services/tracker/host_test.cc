@@ -67,7 +67,7 @@ class TrackerHostTest : public ::testing::Test {
     configuration_.my_address = "127.0.0.1";
     configuration_.state_path = state_;
     configuration_.update_resources_interval_seconds = -1;
-    configuration_.startup_driver_timeout = absl::Milliseconds(50);
+    configuration_.startup_driver_timeout = absl::Seconds(5);
     AddNode("n1", Guests());
   }
   ~TrackerHostTest() override {
@@ -335,7 +335,7 @@ TEST_F(ReloadTest, AsksForAllRecordsAnew) {  // T-63
       absent = !request.hello().nodes(0).has_pushed_revision();
     }
     return hellos == 2 && absent;
-  }));
+  }));  // T-191
 }
 
 TEST_F(TrackerHostTest, ItsServiceAnswersForItsNodes) {

@@ -59,7 +59,7 @@ pb::RecordWrite Claim() {
   write.mutable_instance()->set_node_uuid(kNode);
   write.mutable_instance()->set_claimed_generation(5);
   write.mutable_instance()->set_name("not taken");
-  write.mutable_instance()->set_vm_state("not taken");
+  write.mutable_instance()->set_task_state("not taken");
   Pin(0, 4, write.mutable_instance()->mutable_numa_cells());
   write.mutable_instance()->add_pci_devices()->set_address("0000:3b:00.1");
   return write;
@@ -89,6 +89,15 @@ TEST(RecordWrite, TakesWhatATrackerDecidesAndKeepsTheRest) {
     filled.clear_updated_at();
     return filled.DebugString();
   }());
+}
+
+TEST(RecordWrite, TakesStateAndTaskTogetherIfThereIsAState) {
+  pb::RecordWrite repair = Claim();
+  repair.mutable_instance()->set_vm_state("error");
+  repair.mutable_instance()->clear_task_state();
+  const InstanceRecord after = Command(repair).edit->Apply(*InstanceOf("instance", Recorded()));
+  EXPECT_EQ(after.vm_state, "error");  // T-33
+  EXPECT_EQ(after.task_state, "");     // T-33
 }
 
 TEST(RecordWrite, NamesWhatARecordGivesToItsInstanceAlone) {

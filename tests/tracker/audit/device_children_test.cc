@@ -13,6 +13,7 @@
 namespace berth::tracker {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
@@ -115,8 +116,14 @@ TEST_F(DeviceChildrenTest, GoWithTheirDevices) {
   facts_.devices_known = true;
   Observe();
   const Audit gone = Run();
-  EXPECT_EQ(gone.report.providers.size(), 1u);                                       // T-260
+  ASSERT_EQ(gone.report.providers.size(), 2u);
+  EXPECT_EQ(gone.report.providers[1].inventories,
+            (Inventories{{"CUSTOM_PCI_8086_154C", {3, 0, 1, 3, 1, 1.0}}}));          // T-260
   EXPECT_THAT(Settings(gone), ElementsAre(HasSubstr("placement has 3 allocated")));  // T-260
+  records_.tree[1].inventories.begin()->second.reserved = 4;
+  EXPECT_EQ(Run().report.providers[1].inventories.begin()->second.reserved, 3);  // T-261
+  records_.allocations.clear();
+  EXPECT_EQ(Run().report.providers.size(), 1u);  // T-260
 }
 
 TEST_F(DeviceChildrenTest, StayIfTheSettingsContradictThem) {
@@ -154,6 +161,27 @@ TEST_F(DeviceChildrenTest, MissingAllocationsAreHealed) {  // T-262
   EXPECT_EQ(DigestOf(heals.report).whole, DigestOf(Run().report).whole);
   records_.allocations.push_back({device, "a", "", {{"CUSTOM_PCI_8086_154C", 2}}, "INSTANCE", 8});
   EXPECT_THAT(Run().report.holdings, IsEmpty());  // T-262
+}
+
+TEST_F(DeviceChildrenTest, ADeviceThatIsUnpluggedStaysWithItsOwner) {
+  Own("a", {"0000:3b:02.0", "0000:3b:02.1"});
+  EXPECT_THAT(Settings(Run()), IsEmpty());
+  facts_.pci_devices = CardOf("3b", 1);
+  Observe();
+  EXPECT_THAT(Settings(Run()), ElementsAre(AllOf(HasSubstr("PCI device 0000:3b:02.1 is allocated "
+                                                           "by instance a"),
+                                                 HasSubstr("no longer in the host"))));  // T-239
+  EXPECT_EQ(account_.owners().by_device().at("0000:3b:02.1"), "a");                      // T-239
+  EXPECT_THAT(account_.Devices().Pools(), IsEmpty());
+  facts_.devices_known = false;
+  EXPECT_THAT(Settings(Run()), ElementsAre(HasSubstr("could not be listed")))
+      << "the device may still be there";
+  facts_.devices_known = true;
+  account_.DropInstance("a");
+  EXPECT_THAT(Settings(Run()), IsEmpty());
+  EXPECT_EQ(account_.Devices().Find("0000:3b:02.1"), nullptr);  // T-239, T-252
+  ASSERT_EQ(account_.Devices().Pools().size(), 1u);
+  EXPECT_THAT(account_.Devices().Pools()[0].addresses, ElementsAre("0000:3b:02.0"));  // T-254
 }
 
 TEST_F(DeviceChildrenTest, AreNotHealedDuringAResizeOnTheHost) {  // T-262

@@ -72,6 +72,24 @@ TEST_F(ReshapeTest, VirtualGpusMoveToTheChildren) {
   EXPECT_TRUE(audit.report.moves_resources);
 }
 
+TEST_F(ReshapeTest, AClassThatAFileGivesToTheRootStaysThere) {
+  facts_.mediated_parents = {{"0000:05:00.0", {}, {{"nvidia-64", 2}}}};
+  configuration_.mediated_types = {{"nvidia-64", {}, "CUSTOM_GPU", std::nullopt}};
+  ProviderEntry entry;
+  entry.inventories["CUSTOM_GPU"].total = 4;
+  configuration_.provider_entries = {entry};
+  records_.tree[0].inventories["CUSTOM_GPU"] = {4, 0, 1, 2147483647, 1, 1.0};
+  records_.allocations = {{kMoved, "a", "", {{"CUSTOM_GPU", 1}}, "INSTANCE", 5}};
+  for (const bool starting : {true, false}) {
+    const Audit audit = Run(starting);
+    EXPECT_THAT(audit.report.holdings, IsEmpty());  // T-209
+    ASSERT_EQ(audit.report.providers.size(), 2u);
+    EXPECT_EQ(audit.report.providers[0].inventories.at("CUSTOM_GPU"),
+              records_.tree[0].inventories.at("CUSTOM_GPU"));  // T-219
+    EXPECT_THAT(audit.findings, IsEmpty());                    // T-219
+  }
+}
+
 TEST_F(ReshapeTest, EncryptedMemoryMovesToItsChild) {
   facts_.emulators.sev_guests_max = 15;
   records_.tree[0].inventories["MEM_ENCRYPTION_CONTEXT"] = {15, 0, 1, 1, 1, 1.0};

@@ -81,6 +81,7 @@ struct Moved {
                                   : type == MigrationType::kEvacuation ? "rebuilding"
                                                                        : "resize_prep";
     request.instance.assigned.topology = MakePinned({0});
+    request.instance.flavor.extra_specs["hw:cpu_policy"] = "dedicated";
     account.PutInstance(request.instance);
     before = account;
     request.migration = MakeMigration(request.instance, type, "accepted", request.instance.on, {});

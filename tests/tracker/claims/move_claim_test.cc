@@ -65,7 +65,10 @@ TEST(ClaimMove, EveryKindOfMoveIsClaimed) {
                                   : type == MigrationType::kEvacuation ? "rebuilding"
                                                                        : "resize_prep";
     const int64_t vcpus = type == MigrationType::kResize ? request.new_flavor.vcpus : 1;
-    if (type != MigrationType::kResize) request.new_flavor.vcpus = 1;
+    if (type != MigrationType::kResize) {
+      request.new_flavor.vcpus = 1;
+      request.instance.flavor = request.new_flavor;
+    }
     const auto claim = ClaimMove(Settings(), request, &account);
     ASSERT_TRUE(claim.ok()) << claim.status();
     EXPECT_EQ(account.used().vcpus, vcpus);                // T-152
@@ -84,7 +87,8 @@ TEST(ClaimMove, ALiveMigrationKeepsStatusPagesAndDevices) {
   EXPECT_THAT(claim->instance.context->new_assigned.devices, IsEmpty());  // T-168
   EXPECT_TRUE(account.Close(request.instance.uuid, "move"));
   const NodeAccount before = account;
-  request.new_flavor.extra_specs["hw:mem_page_size"] = "small";
+  request.instance.flavor.extra_specs["hw:mem_page_size"] = "small";
+  request.new_flavor = request.instance.flavor;
   const auto refused = ClaimMove(Settings(), request, &account);
   EXPECT_EQ(RefusalOf(refused.status())->kind, ClaimRefusalKind::kPageSizeMismatch);  // T-168
   EXPECT_EQ(account, before);
@@ -92,11 +96,33 @@ TEST(ClaimMove, ALiveMigrationKeepsStatusPagesAndDevices) {
   EXPECT_TRUE(ClaimMove(Settings(), request, &account).ok());
 }
 
+TEST(ClaimMove, ALiveMigrationKeepsItsFlavorAndMayGoElsewhereAfterARefusal) {
+  NodeAccount full(kHere, RichHost());
+  MoveClaim request = RichMove(MigrationType::kLive, kThere);
+  request.instance.task_state = "migrating";
+  request.instance.image = {{"hw_cpu_sockets", "1"}};
+  request.limits.memory_mib = 1;
+  EXPECT_EQ(RefusalOf(ClaimMove(Settings(), request, &full).status())->kind,
+            ClaimRefusalKind::kResources);
+  request.limits = {};
+  NodeAccount next(kHere, RichHost());
+  MoveClaim larger = request;
+  larger.new_flavor.memory_mib *= 2;
+  EXPECT_EQ(ClaimMove(Settings(), larger, &next).status().code(),
+            absl::StatusCode::kInvalidArgument);  // T-171
+  const auto claim = ClaimMove(Settings(), request, &next);
+  ASSERT_TRUE(claim.ok()) << claim.status();                                // T-171: the next host
+  EXPECT_EQ(claim->instance.flavor, request.instance.flavor);               // T-171
+  EXPECT_EQ(claim->instance.image, request.instance.image);                 // T-171
+  EXPECT_EQ(claim->instance.context->new_flavor, request.instance.flavor);  // T-171
+}
+
 TEST(ClaimMove, RatiosLimitTheCellsOfALiveMigration) {
   MoveClaim request = RichMove(MigrationType::kLive, kThere);
   request.instance.task_state = "migrating";
   request.new_flavor = MakeFlavor("large", 6, 512, 10);
   request.new_flavor.extra_specs = {{"hw:numa_nodes", "1"}};
+  request.instance.flavor = request.new_flavor;
   ClaimSettings settings = Settings();
   NodeAccount account(kHere, RichHost());
   settings.default_cell_limits = CellLimits{0.5, 1.0};

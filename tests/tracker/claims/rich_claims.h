@@ -74,6 +74,7 @@ inline MoveClaim RichMove(MigrationType type, HostAndNode on) {
   request.new_flavor.extra_specs = {{"hw:cpu_policy", "dedicated"},
                                     {"pci_passthrough:alias", "nic:1"}};
   request.units = {{"node-1", "PMEM", 1}};
+  if (type == MigrationType::kLive) request.instance.flavor = request.new_flavor;
   return request;
 }
 

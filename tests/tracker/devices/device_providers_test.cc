@@ -99,6 +99,16 @@ TEST(DeviceProviders, DevicesForOneUse) {  // T-261
   EXPECT_EQ(Describe(table, placed)->providers[0].reserved, 1);  // T-261: never lowered
 }
 
+TEST(DeviceProviders, NothingCanBeAllocatedOfAUsedDeviceForOneUse) {
+  DeviceTable table = Tracking({R"({"product_id": "0443", "one_time_use": "true"})"},
+                               {OneDevice("0000:05:00.0", "type-PCI", "0443")});
+  ASSERT_TRUE(table.Claim("i", {Asking(1, {})}, {}).ok());
+  EXPECT_EQ(MissingDeviceAllocations(*Describe(table), table, {{"i", {}}}, {}).size(), 1u);
+  table.Allocate("i");
+  EXPECT_THAT(MissingDeviceAllocations(*Describe(table), table, {{"i", {}}}, {}),
+              IsEmpty());  // T-262: all of it is reserved
+}
+
 TEST(DeviceProviders, AllocationsThatAreMissing) {  // T-262
   DeviceTable table = Tracking({R"({"product_id": "154c"})"}, CardOf("3b", 4));
   for (const char* const instance : {"has", "less", "absent", "resizing"}) {

@@ -53,7 +53,7 @@ TEST(DeviceSyncing, DevicesWithAnOwnerAreKeptUntilTheyAreFree) {  // T-239
   ASSERT_TRUE(table.Claim("i", {AskPlain()}, {}).ok());
   const DeviceSync sync = table.Sync({});
   EXPECT_THAT(sync.kept, ElementsAre(kPlain));
-  EXPECT_THAT(sync.warnings,
+  EXPECT_THAT(table.warnings(),
               ElementsAre(testing::AllOf(HasSubstr(kPlain), HasSubstr("instance i"))));
   EXPECT_EQ(StatusIn(table, kPlain), "claimed i");
   table.Free("i");

@@ -143,6 +143,20 @@ TEST_F(NodeTest, RemovesTraitsThatNoFileHasAnyMore) {  // T-220
   EXPECT_EQ(traits(&third).count("CUSTOM_A"), 0u);
 }
 
+TEST_F(NodeTest, RemembersTraitsOfDevicesBeforeTheFirstReport) {  // T-220
+  Node::Options options = node_->options();
+  options.configuration.pci_report_in_placement = true;
+  options.configuration.pci_device_specs = {R"({"product_id": "154c"})"};
+  options.configuration.provider_entries = {{"f.yaml:1", "", "n1_0000:3B:00.0", {}, {"CUSTOM_A"}}};
+  Node node(options, &pool_, [](const HypervisorEvent&) {});
+  const PassOutcome first = node.Pass(std::chrono::steady_clock::now());
+  ASSERT_EQ(first.audit->report.providers.size(), 2u);
+  AddedTraitsFile file;
+  ASSERT_TRUE(file.Open(state_).ok());
+  EXPECT_EQ(file.traits(),
+            (AddedTraits{{first.audit->report.providers[1].uuid, {"CUSTOM_A"}}}));  // T-220
+}
+
 TEST_F(NodeTest, SaysWhenItsLastGoodPassIsThreeIntervalsAgo) {
   const MonotonicTime start = std::chrono::steady_clock::now();
   const auto at = [start](int seconds) { return start + std::chrono::seconds(seconds); };

@@ -52,6 +52,23 @@ TEST_F(UplinkTest, SaysThatTheFirstAuditIsOverdue) {
   }));
 }
 
+TEST_F(UplinkTest, BeatsAgainAfterAnOutageAndLogsItsBeginningAndItsEnd) {
+  const std::string begins = "there is no session with placement";
+  const std::string ends = "there is a session with placement again";
+  auto placement = std::make_unique<FakePlacement>();
+  const int port = placement->port();
+  const auto uplink = Connect(*placement);
+  ASSERT_TRUE(Eventually([&] { return uplink->status().heartbeats > 1; }));
+  EXPECT_EQ(Logged(begins) + Logged(ends), 0);
+  placement.reset();
+  ASSERT_TRUE(Eventually([&] { return Logged(begins) == 2; }));  // T-199: after ten failures
+  const int64_t beats = uplink->status().heartbeats;
+  EXPECT_EQ(Logged(ends), 0);
+  placement = std::make_unique<FakePlacement>(port);
+  EXPECT_TRUE(Eventually([&] { return uplink->status().heartbeats > beats + 1; }));  // T-289
+  EXPECT_EQ(Logged(ends), 1);                                                        // T-289
+}
+
 TEST_F(UplinkTest, BeatsWhileAPassHangs) {
   FakePlacement placement;
   const auto uplink = Connect(placement);

@@ -86,6 +86,21 @@ TEST_F(ClaimTest, AnAbortFollowsARecordThatChanges) {
   EXPECT_EQ(ledger_.Find(kGuest).host(), "");
 }
 
+TEST_F(ClaimTest, AnAbortGivesUpAfterFourConflicts) {
+  placement_->write = [this](const v1::RecordWrite& write) {
+    if (ledger_.Find(kGuest).claimed_generation() != 0) ledger_.SetState(kGuest, "building");
+    return std::make_optional(ledger_.Answer(write, ledger_.Apply(write)));
+  };
+  Start();
+  const ClaimCall call = Claim(ledger_.Create(kGuest));
+  ASSERT_TRUE(Answered(call));
+  const ClaimCall abort = Abort(ClaimIdOf((*call.result)->claim));
+  ASSERT_TRUE(Answered(abort));
+  EXPECT_EQ(abort.refusal(), Kind::kRecordConflict);  // T-224
+  EXPECT_EQ(Writes().size(), 1u + 4);                 // T-224: the claim, and its end four times
+  EXPECT_EQ(ledger_.Find(kGuest).host(), "h");
+}
+
 TEST_F(ClaimTest, AnAbortOfAnOldClaimLeavesTheNewOne) {
   Start();
   const ClaimCall first = Claim(ledger_.Create(kGuest));

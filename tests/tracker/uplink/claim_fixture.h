@@ -143,6 +143,9 @@ class RecordLedger {
     found->second.set_host(write.instance().host());
     found->second.set_node_uuid(write.instance().node_uuid());
     found->second.set_claimed_generation(write.instance().claimed_generation());
+    if (write.instance().vm_state().empty()) return grpc::StatusCode::OK;
+    found->second.set_vm_state(write.instance().vm_state());
+    found->second.set_task_state(write.instance().task_state());
     return grpc::StatusCode::OK;
   }
   // The ends of moves that were written.

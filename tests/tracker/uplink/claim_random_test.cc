@@ -103,7 +103,8 @@ class ClaimRandomTest : public ClaimTest {
       const bool here = ledger_.Find(call.guest).host() == "h";
       if (!call.call.result->ok()) {
         if (!call.aborts && call.call.refusal() != Kind::kOutcomeUnknown &&
-            call.call.refusal() != Kind::kAlreadyClaimed) {
+            call.call.refusal() != Kind::kAlreadyClaimed &&
+            call.call.refusal() != Kind::kUnsettled) {
           refused_.insert(call.name());
         }
       } else if (call.aborts) {

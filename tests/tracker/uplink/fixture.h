@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <functional>
 #include <memory>
@@ -57,7 +58,16 @@ class UplinkTest : public testing::Test {
   }
   UplinkCallbacks Callbacks() {
     UplinkCallbacks callbacks;
-    callbacks.log = [](const absl::Status&, absl::string_view) {};
+    callbacks.log = [this](const absl::Status&, absl::string_view text) {
+      MutexLock lock(&mutex_);
+      lines_.emplace_back(text);
+      changed_.NotifyAll();
+    };
+    callbacks.gave_up = [this](const absl::Status&, absl::string_view text) {
+      MutexLock lock(&mutex_);
+      gave_up_.emplace_back(text);
+      changed_.NotifyAll();
+    };
     callbacks.refused = [this](const std::string&, const absl::Status& status, bool first) {
       MutexLock lock(&mutex_);
       refusal_ = std::string(status.message()) + (first ? " first" : "");
@@ -99,6 +109,16 @@ class UplinkTest : public testing::Test {
     }
     return false;
   }
+  // How many lines of the log have the text.
+  int64_t Logged(const std::string& text) {
+    MutexLock lock(&mutex_);
+    return std::count(lines_.begin(), lines_.end(), text);
+  }
+  // The texts of the callback gave_up.
+  std::vector<std::string> gave_up() {
+    MutexLock lock(&mutex_);
+    return gave_up_;
+  }
   std::string refusal() {
     MutexLock lock(&mutex_);
     return refusal_;
@@ -138,6 +158,8 @@ class UplinkTest : public testing::Test {
   std::string uuid_;
   Mutex mutex_;
   CondVar changed_;
+  std::vector<std::string> lines_;
+  std::vector<std::string> gave_up_;
   std::string refusal_;
   std::string order_;
 };

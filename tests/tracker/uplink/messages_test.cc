@@ -113,6 +113,20 @@ TEST(Messages, LoseNoDeviceOfAHostWithThreeThousand) {
   EXPECT_LE(report.facts().ByteSizeLong(), size_t{1} << 20);
 }
 
+TEST(Messages, LeaveOutWhatACellOfTheHostDoesNotHave) {
+  Facts facts = OrdinaryFacts();
+  NumaTopology topology;
+  topology.cells.emplace_back();
+  facts.numa_topology = std::make_optional(topology);
+  ASSERT_EQ(WireFacts(facts).numa_cells_size(), 1);
+  const placement::v1::NumaCell bare = WireFacts(facts).numa_cells(0);
+  EXPECT_FALSE(bare.has_socket());              // T-268
+  EXPECT_EQ(bare.dedicated_cpus_size(), 0);     // T-268
+  EXPECT_EQ(bare.physical_networks_size(), 0);  // T-268
+  (*facts.numa_topology)->cells[0].socket = 0;
+  EXPECT_TRUE(WireFacts(facts).numa_cells(0).has_socket());  // T-268: socket 0 is not absent
+}
+
 TEST(Messages, HaveTheFactsIfADeviceHasChanged) {
   Facts facts = WithDevices(3);
   const std::shared_ptr<const Audit> before = AuditOf(facts);

@@ -1,6 +1,8 @@
 // Records of instances and migrations: to messages and back, and into a node's account.
 #include "tracker/uplink/record_messages.h"
 
+#include <google/protobuf/unknown_field_set.h>
+
 #include <random>
 
 #include "gmock/gmock.h"
@@ -148,6 +150,21 @@ TEST(RecordMessages, AMigrationComesBackAsItWas) {
     EXPECT_EQ(back.old_flavor_id, "f");
     EXPECT_EQ(back.new_flavor_id, "f");
   }
+}
+
+TEST(RecordMessages, ACellOfANewerReleaseIsRead) {
+  v1::Instance wire = WireInstance(MakeInstance("i", kHere, MakeFlavor("f", 1, 1, 1)));
+  v1::GuestCell* const cell = wire.add_numa_cells();
+  cell->set_memory_mib(512);
+  cell->GetReflection()->MutableUnknownFields(cell)->AddVarint(999, 1);
+  const Instance read = ReadInstance(wire);
+  EXPECT_EQ(read.unreadable, "");  // T-268
+  ASSERT_TRUE(read.assigned.topology.has_value());
+  const GuestCell& bare = read.assigned.topology->cells[0];
+  EXPECT_EQ(bare.memory_mib, 512);        // T-268
+  EXPECT_FALSE(bare.host_cell);           // T-268
+  EXPECT_TRUE(bare.pinned_cpus.empty());  // T-268
+  EXPECT_FALSE(bare.cpu_policy);          // T-268
 }
 
 TEST(RecordMessages, WhatCannotBeReadIsLeftOutAndNamed) {

@@ -32,6 +32,16 @@ TEST_F(ClaimTest, APassGivesAnInstanceTheNodeOfItsGuest) {
   EXPECT_EQ(Writes().size(), 1u);
 }
 
+TEST_F(ClaimTest, AClaimDuringARepairIsToBeRepeated) {
+  Start();
+  silent_ = true;
+  ledger_.Create(kRunning);
+  ledger_.Change(kRunning, [](v1::Instance* instance) { instance->set_host("h"); });
+  ASSERT_TRUE(Tell(kRunning));
+  ASSERT_THAT(Pass().repairs, SizeIs(1));
+  EXPECT_EQ(Claim(ledger_.Find(kRunning), "r").refusal(), ClaimRefusalKind::kUnsettled);  // T-181
+}
+
 TEST_F(ClaimTest, ARepairThatFailsIsToldAndTriedAgain) {
   placement_->write = [this](const v1::RecordWrite& write) {
     return std::make_optional(ledger_.Answer(write, grpc::StatusCode::UNAVAILABLE));
@@ -79,6 +89,100 @@ TEST_F(ClaimTest, APassEndsAnEvacuationThatLeftNoGuest) {
   EXPECT_TRUE(Eventually([&] { return ledger_.ends().size() == 1; }));
   EXPECT_THAT(ledger_.ends(), ElementsAre(v1::MOVE_END_COMPLETED));  // T-146
   EXPECT_EQ(ledger_.Find(kGuest).host(), "h2");
+}
+
+// A tracker of a host that was started after these records were written.
+class RestartTest : public ClaimTest {
+ protected:
+  RestartTest() {
+    Node::Options options = node_->options();
+    options.booted_at = absl::Now();
+    node_ = std::make_unique<Node>(options, &pool_, [](const HypervisorEvent&) {});
+    Pass();
+    for (const char* const uuid : {kGuest, kOther, kRunning}) {
+      ledger_.Create(uuid);
+      ledger_.SetClaimed(uuid, 1);
+      ledger_.SetState(uuid, "building");
+    }
+    ledger_.Change(kRunning, [](v1::Instance* instance) {
+      instance->set_vm_state("active");
+      instance->set_task_state("deleting");
+    });
+  }
+  // Starts the session, in which placement first sends all records.
+  void StartWithRecords() {
+    placement_->recorded.emplace_back();
+    placement_->recorded[0].set_node_uuid(uuid_);
+    placement_->recorded[0].set_node_name("n1");
+    placement_->recorded[0].set_host("h");
+    uplink_ = Connect(*placement_);
+    ASSERT_TRUE(Eventually([&] { return node_->view().standing != Standing::kNone; }));
+    FakePlacement::Response all;
+    all.mutable_push()->set_node_uuid(uuid_);
+    all.mutable_push()->set_complete(true);
+    for (const char* const uuid : {kGuest, kOther, kRunning}) {
+      *all.mutable_push()->add_instances() = ledger_.Find(uuid);
+    }
+    placement_->Say(all);
+    ASSERT_TRUE(Eventually([&] { return node_->view().has_records; }) && Settles());
+  }
+  std::string StateOf(const std::string& uuid) {
+    const v1::Instance instance = ledger_.Find(uuid);
+    return instance.vm_state() + "/" + instance.task_state();
+  }
+  // Runs passes until they have nothing more to correct; returns their texts.
+  std::vector<std::string> PassUntilQuiet() {
+    std::vector<std::string> texts;
+    EXPECT_TRUE(Eventually([&] {
+      const std::vector<std::string> more = Pass().repairs;
+      uplink_->Notify();
+      texts.insert(texts.end(), more.begin(), more.end());
+      return more.empty() && StateOf(kOther) == "error/";
+    }));
+    return texts;
+  }
+};
+
+TEST_F(RestartTest, WhatTheHostInterruptedIsSettledOrTold) {
+  StartWithRecords();
+  const std::vector<std::string> texts = PassUntilQuiet();
+  EXPECT_EQ(StateOf(kGuest), "error/");             // T-33
+  EXPECT_EQ(StateOf(kOther), "error/");             // T-33
+  EXPECT_EQ(StateOf(kRunning), "active/deleting");  // T-33: deleting needs people
+  EXPECT_EQ(ledger_.Find(kGuest).host(), "h");
+  ASSERT_THAT(texts, SizeIs(3));
+  EXPECT_THAT(texts, testing::Contains(HasSubstr("delete it again")));  // T-33
+  EXPECT_EQ(node_->accounting()->counters["num_vm_error"], 2);
+}
+
+TEST_F(RestartTest, OneThatCannotBeSettledDoesNotStopTheOthers) {
+  placement_->write = [this](const v1::RecordWrite& write) {
+    const bool refused = write.instance().uuid() == kGuest;
+    return std::make_optional(
+        ledger_.Answer(write, refused ? grpc::StatusCode::UNAVAILABLE : ledger_.Apply(write)));
+  };
+  StartWithRecords();
+  std::vector<std::string> texts;
+  EXPECT_TRUE(Eventually([&] {
+    for (std::string& text : Pass().repairs) texts.push_back(std::move(text));
+    uplink_->Notify();
+    return StateOf(kOther) == "error/" && texts.size() > 3;  // T-33
+  }));
+  EXPECT_THAT(texts, testing::Contains(testing::AllOf(HasSubstr("has not written the record"),
+                                                      HasSubstr(kGuest))));  // T-33
+  EXPECT_EQ(StateOf(kGuest), "building/spawning");
+}
+
+// A claim of this process is not interrupted, whatever its record and the host's clock say.
+TEST_F(RestartTest, WhatIsClaimedAfterTheStartIsLeftAlone) {
+  StartWithRecords();
+  PassUntilQuiet();
+  constexpr char kNew[] = "cccccccc-cccc-4ccc-8ccc-cccccccccccc";
+  ASSERT_TRUE(Answered(Claim(ledger_.Create(kNew))));
+  ledger_.SetState(kNew, "building");
+  ASSERT_TRUE(Tell(kNew));
+  EXPECT_THAT(Pass().repairs, IsEmpty());
+  EXPECT_EQ(StateOf(kNew), "building/spawning");
 }
 
 }  // namespace

@@ -1,4 +1,7 @@
 // Reports that also say what consumers shall hold, against a placement that does as the test wishes.
+#include <algorithm>
+#include <map>
+
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/tracker/account/sample_records.h"
@@ -9,6 +12,8 @@ namespace {
 
 namespace v1 = placement::v1;
 using Fate = FakePlacement::Fate;
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
 
 constexpr char kPinnedGuest[] = "aaaaaaaa-aaaa-4aaa-8aaa-aaaaaaaaaaaa";
 
@@ -94,7 +99,27 @@ TEST_F(ReshapeUplinkTest, AConflictIsNotFatal) {
   EXPECT_EQ(refusal(), "");                                  // T-197
 }
 
-// A node with one PCI device that placement knows, and a guest that has it.
+TEST_F(ReshapeUplinkTest, WhatMayPassByItselfIsTriedAgain) {
+  placement_.fate = [count = 0](const v1::Report&) mutable {
+    return count++ < 2 ? Fate::kInUse : Fate::kAck;
+  };
+  placement_.words = "consumers hold some of it";
+  const auto uplink = Connect(placement_);
+  ASSERT_TRUE(Eventually([this] { return node_->view().standing != Standing::kNone; }));
+  placement_.Say(Known());
+  for (const int64_t refused : {1, 2}) {
+    ASSERT_TRUE(Eventually([&] { return node_->view().reports_rejected == refused; }));
+    EXPECT_EQ(placement_.reports().size(), static_cast<size_t>(refused)) << "it waits for a pass";
+    Pass();
+    uplink->Notify();
+  }
+  ASSERT_TRUE(Settles());
+  EXPECT_EQ(placement_.reports()[2].allocations_size(), 1);
+  EXPECT_EQ(refusal(), "");                                         // T-197
+  EXPECT_EQ(Logged("placement refused the report of node n1"), 1);  // T-197: said once
+}
+
+// A node with PCI devices that placement knows, and guests that have one each.
 class HealUplinkTest : public UplinkTest {
  protected:
   HealUplinkTest() {
@@ -104,27 +129,54 @@ class HealUplinkTest : public UplinkTest {
     EXPECT_EQ(Pass().result, PassOutcome::Result::kComplete);
   }
 
-  // Lets the node have the device, and placement the consumer in this generation.
-  void Tell(int64_t generation) {
+  // Lets the node have a device for each guest, and placement the guests in these generations.
+  void Tell(const std::map<std::string, int64_t>& generations) {
     node_->ChangeRecords(
         [&](Records* records, NodeAccount* account) {
           NodeResources resources = account->resources();
-          PciDevice device;
-          device.address = "0000:05:00.0";
-          device.vendor_id = "8086";
-          device.product_id = "0443";
-          device.dev_type = "type-PCI";
-          resources.devices = {device};
           resources.device_specs = *DeviceSpecs::Parse({R"({"vendor_id": "8086"})"}, {});
+          resources.devices.clear();
+          for (size_t i = 0; i < generations.size(); ++i) {
+            PciDevice& device = resources.devices.emplace_back();
+            device.address = absl::StrCat("0000:0", 5 + i, ":00.0");
+            device.vendor_id = "8086";
+            device.product_id = "0443";
+            device.dev_type = "type-PCI";
+          }
           account->SetResources(resources);
-          Instance owner = MakeInstance(kPinnedGuest, {"h", uuid_}, MakeFlavor("f", 1, 512, 1));
-          owner.assigned.devices = {device.address};
-          account->PutInstance(owner);
-          records->allocations = {{uuid_, kPinnedGuest, "", {{"VCPU", 1}}, "INSTANCE", generation}};
+          records->allocations.clear();
+          for (const auto& [guest, generation] : generations) {
+            Instance owner = MakeInstance(guest, {"h", uuid_}, MakeFlavor("f", 1, 512, 1));
+            owner.assigned.devices = {resources.devices[records->allocations.size()].address};
+            account->PutInstance(owner);
+            records->allocations.push_back(
+                {uuid_, guest, "", {{"VCPU", 1}}, "INSTANCE", generation});
+          }
           return true;
         },
         std::chrono::steady_clock::now());
-    uplink_->Notify();
+    if (uplink_ != nullptr) uplink_->Notify();
+  }
+  void Tell(int64_t generation) { Tell({{kPinnedGuest, generation}}); }
+  // Runs a pass and changes the records. Then answers the report that is due: refuses it if it has
+  // allocations of kPinnedGuest. Returns the consumers in the report.
+  std::vector<std::string> Reported(const std::map<std::string, int64_t>& generations) {
+    Pass();
+    Tell(generations);
+    std::optional<Records> records;
+    const std::optional<Outbox::Outgoing> report = node_->NextReport(&records);
+    std::vector<std::string> consumers;
+    if (!report) return consumers;
+    for (const WantedHolding& holding : report->audit->report.holdings) {
+      consumers.push_back(holding.consumer_uuid);
+    }
+    const MonotonicTime now = std::chrono::steady_clock::now();
+    if (std::count(consumers.begin(), consumers.end(), kPinnedGuest) == 0) {
+      node_->Acknowledge(report->sequence, {}, {}, now);
+    } else {
+      node_->Reject(report->sequence, false, std::nullopt, now);
+    }
+    return consumers;
   }
 
   FakePlacement placement_;
@@ -154,6 +206,22 @@ TEST_F(HealUplinkTest, MissingAllocationsAreReported) {  // T-262
   EXPECT_TRUE(node_->view().audit->report.holdings.empty()) << "it was refused";
   Tell(8);
   EXPECT_EQ(node_->view().audit->report.holdings.size(), 1u);
+}
+
+TEST_F(HealUplinkTest, ARefusedAllocationDoesNotHinderOthers) {  // T-262
+  constexpr char kThird[] = "cccccccc-cccc-4ccc-8ccc-cccccccccccc";
+  node_->Welcome(Standing::kSendAll, 0);
+  EXPECT_THAT(Reported({{kPinnedGuest, 7}, {kThird, 3}}), IsEmpty())
+      << "there are no providers yet";
+  EXPECT_THAT(Reported({{kPinnedGuest, 7}, {kThird, 3}}), ElementsAre(kPinnedGuest, kThird));
+  EXPECT_THAT(Reported({{kPinnedGuest, 7}, {kThird, 3}}), ElementsAre(kPinnedGuest));
+  EXPECT_THAT(Reported({{kPinnedGuest, 7}, {kThird, 3}}), ElementsAre(kThird));  // T-262
+  EXPECT_THAT(Reported({{kPinnedGuest, 7}, {kThird, 4}}), ElementsAre(kThird))
+      << "what was refused is not sent again with each change";
+  EXPECT_THAT(Reported({{kPinnedGuest, 8}, {kThird, 4}}), ElementsAre(kPinnedGuest));
+  node_->Welcome(Standing::kSendAll, node_->view().sequence);
+  EXPECT_THAT(Reported({{kPinnedGuest, 8}, {kThird, 4}}), ElementsAre(kPinnedGuest, kThird))
+      << "a new session tries everything again";
 }
 
 }  // namespace

@@ -1,0 +1,63 @@
+// What a push leaves in the tracker's copy of a node's providers.
+#include "tracker/uplink/push.h"
+
+#include <string>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/tracker/account/sample_records.h"
+
+namespace berth::tracker {
+namespace {
+
+namespace v1 = placement::v1;
+using ::testing::ElementsAre;
+using ::testing::SizeIs;
+
+class PushTest : public testing::Test {
+ protected:
+  // A provider with one unit of its own class and a trait.
+  static void Add(const std::string& uuid, const std::string& parent, int64_t generation,
+                  v1::Push* push) {
+    v1::Provider* const provider = push->add_providers();
+    provider->set_uuid(uuid);
+    provider->set_name(uuid + "-name");
+    provider->set_parent_uuid(parent);
+    provider->set_generation(generation);
+    (*provider->mutable_inventories())["CUSTOM_UNIT"].set_total(1);
+    provider->add_traits("CUSTOM_MINE");
+  }
+  bool Apply(const v1::Push& push) { return ApplyPush(push, {}, &records_, &account_); }
+
+  Records records_;
+  NodeAccount account_{kHere, NodeResources()};
+};
+
+TEST_F(PushTest, EveryProviderIsThereOnceAndAsItWasPushedLast) {
+  v1::Push all;
+  all.set_complete(true);
+  Add("root", "", 5, &all);
+  Add("child", "root", 6, &all);
+  EXPECT_TRUE(Apply(all));
+  EXPECT_TRUE(Apply(all));
+  v1::Push change;
+  Add("root", "", 7, &change);
+  EXPECT_TRUE(Apply(change));
+  ASSERT_THAT(records_.tree, SizeIs(2));  // T-186
+  const KnownProvider& child = records_.tree[0];
+  EXPECT_EQ(child.uuid, "child");                         // T-186
+  EXPECT_EQ(child.name, "child-name");                    // T-186
+  EXPECT_EQ(child.parent_uuid, "root");                   // T-186
+  EXPECT_EQ(child.generation, 6);                         // T-186
+  EXPECT_THAT(child.inventories, SizeIs(1));              // T-186
+  EXPECT_THAT(child.traits, ElementsAre("CUSTOM_MINE"));  // T-186
+  EXPECT_EQ(records_.tree[1].uuid, "root");
+  EXPECT_EQ(records_.tree[1].generation, 7);  // T-186
+  v1::Push gone;
+  gone.add_removed_provider_uuids("child");
+  EXPECT_TRUE(Apply(gone));
+  EXPECT_THAT(records_.tree, SizeIs(1));
+}
+
+}  // namespace
+}  // namespace berth::tracker
