@@ -8,7 +8,7 @@
 
 #include "absl/time/clock.h"
 #include "berth/placement/v1/ledger.pb.h"
-#include "tests/history/effect.h"
+#include "tests/history/checker/effect.h"
 #include "tests/history/record_wire.h"
 
 namespace berth::history {
@@ -47,6 +47,7 @@ void Client::Work() {
 // Which of the things that a scheduler does comes next, and how often in a hundred.
 void Client::One() {
   if (Upto(6) == 0) return ActOnRecord();
+  if (Upto(6) == 0) return AdvanceMove();
   if (Upto(16) == 0) return Lease();
   const auto draw = static_cast<int>(Upto(100));
   const bool full = held_.size() >= kHeldMax;
@@ -67,9 +68,8 @@ void Client::One() {
 }
 
 uint16_t Client::AnyProvider() {
-  const bool hot = Upto(5) < 2;
-  const int among = hot ? run_->hot_providers : run_->providers;
-  return static_cast<uint16_t>(Upto(static_cast<uint64_t>(among)));
+  if (Upto(5) >= 2) return static_cast<uint16_t>(Upto(static_cast<uint64_t>(run_->providers)));
+  return static_cast<uint16_t>(kHosts + Upto(static_cast<uint64_t>(run_->hot_providers)));
 }
 
 std::vector<Row> Client::RowsOn(int providers) {
@@ -174,9 +174,8 @@ void Client::WriteInventory() {
   operation.provider = provider;
   operation.expected = generations_[provider];
   operation.rows = kClasses;
-  const bool hot = provider < run_->hot_providers;
   for (uint8_t c = 0; c < kClasses; ++c) {
-    const uint64_t total = hot ? 3 + Upto(6) : 40 + Upto(32);
+    const uint64_t total = IsHot(provider) ? 3 + Upto(6) : 40 + Upto(32);
     log_->rows.push_back({provider, c, static_cast<int32_t>(total)});
   }
   Do(operation);
@@ -191,9 +190,10 @@ void Client::ActLate() {
   Do(operation);
 }
 
-// A consumer that every client wants to write: read, then write what was read.
+// A consumer that every client wants to write, or that of a move: read, then write what was read.
 void Client::Contend() {
-  const uint64_t consumer = kContendedClient << 40 | Upto(kContended);
+  uint64_t consumer = kContendedClient << 40 | Upto(kContended);
+  if (Upto(3) == 0) consumer = HolderOf(MigrationOf(AnyInstance(), Upto(kMigrationsMax)));
   Operation read = New(Kind::kReadConsumer);
   AddPart(&read, consumer, kAny, {});
   if (!Do(read)) return;
@@ -355,7 +355,7 @@ void Client::Believe(const Operation& operation) {
   if (IsRead(operation.kind) || operation.outcome == Outcome::kAway) return;
   for (uint32_t p = 0; p < operation.parts; ++p) {
     const Part& part = log_->parts[operation.first_part + p];
-    if (part.consumer >> 40 != index_) continue;
+    if (!IsOwn(part.consumer)) continue;
     const auto held = held_.find(part.consumer);
     const bool is_gone =
         operation.outcome == Outcome::kRefused && (operation.reason == Reason::kConsumerNotFound ||

@@ -25,7 +25,7 @@ namespace berth::history {
 struct Run {
   const Servers* servers = nullptr;
   int providers = 0;
-  int hot_providers = 0;  // the first ones: little capacity, often asked for
+  int hot_providers = 0;  // those after the nodes: little capacity, often asked for
   // Whether completed calls are sent once more. Not in a run in which completed writes may be lost.
   bool repeats = true;
   std::atomic<bool> stop{false};
@@ -47,6 +47,8 @@ class Client {
 
   // Until run->stop.
   void Work();
+  // Writes the record of an instance on `host`. Returns the revision; INT64_MAX: it cannot be done.
+  int64_t MarkHost(uint16_t host);
 
  private:
   struct Held {
@@ -73,7 +75,16 @@ class Client {
   void ListRecords(Kind kind);
   uint64_t AnyInstance();
   Row AnyState();
+  int32_t AnyEnd();
   void BelieveRecords(const Operation& operation);
+  void BelieveRecord(Kind kind, const Part& part);
+  void BelieveConflict(const Operation& operation, uint64_t record);
+
+  void AdvanceMove();
+  void ReadHolder(uint64_t holder);
+  void Hold(uint64_t holder, const std::vector<Row>& rows);
+  void DivideHolding(uint64_t migration);
+  void EndMove(uint64_t migration);
 
   Operation New(Kind kind);
   Part& AddPart(Operation* operation, uint64_t consumer, int64_t expected,
@@ -87,6 +98,10 @@ class Client {
 
   uint64_t Upto(uint64_t count) { return random_() % count; }
   uint16_t AnyProvider();
+  bool IsHot(uint16_t provider) const {
+    return provider >= kHosts && provider < kHosts + run_->hot_providers;
+  }
+  bool IsOwn(uint64_t number) const { return OwnerOf(number) == index_; }
   std::vector<Row> RowsOn(int providers);
   uint64_t NewConsumer() { return uint64_t{index_} << 40 | ++consumers_; }
   std::map<uint64_t, Held>::iterator AnyHeld();
@@ -99,8 +114,7 @@ class Client {
   std::map<uint64_t, Held> held_;
   std::deque<std::pair<uint64_t, int64_t>> released_;  // consumers, with their last generation
   std::map<uint16_t, int64_t> generations_;            // of providers, as last seen
-  // For each existing record, the generation or the status that the next write expects.
-  std::map<uint64_t, int64_t> expected_;
+  std::map<uint64_t, Held> records_;                   // as last seen
   std::string page_token_;  // of the last answer, if it was a page that another page follows
   int64_t seen_ = 0;        // the highest revision
   uint8_t epoch_ = 1;

@@ -10,6 +10,7 @@
 #include <array>
 #include <cstdint>
 #include <deque>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -33,10 +34,12 @@ enum class Kind : uint8_t {
   kLease,      // SetLease
   kExpire,     // by the ledger itself: it releases consumers whose leases have ended
   kInventory,  // SetInventories: rows are totals
+  kReport,     // of a tracker: one part for each provider, whose rows are totals
   kSetInstance,
   kDeleteInstance,
   kCreateMigration,
   kUpdateMigration,  // what is expected is a status
+  kEndMove,          // four parts: see tests/history/checker/move.h
   kRepeat,           // a call that was answered, sent once more
   kReadInventory,    // GetInventories: two rows a class, used and capacity
   kReadConsumer,     // GetAllocations
@@ -64,6 +67,10 @@ enum class Reason : uint8_t {
   kMigrationNotFound,
   kDuplicateMigration,
   kRecordConflict,
+  kMoveHolds,
+  kWrongMoveEnd,
+  kInstanceElsewhere,
+  kNothingHeld,
   kLeaseLasts,  // of kExpire: no client may get it
   kOther        // a reason that no client of this history may get
 };
@@ -76,12 +83,29 @@ struct Row {
   friend bool operator==(const Row&, const Row&) = default;
 };
 
+// The hosts that records name, from 0. The provider with the number of a host is the root of the
+// host's node.
+inline constexpr uint16_t kHosts = 4;
+// From this number on, one provider for each host: the child of the root of the host's node.
+inline constexpr uint16_t kFirstChild = 20;
+inline uint16_t ChildOf(uint16_t node) { return static_cast<uint16_t>(kFirstChild + node); }
+// The node to which a provider belongs; none: it belongs to no node.
+inline std::optional<uint16_t> NodeAbove(uint16_t provider) {
+  const uint16_t node =
+      provider < kFirstChild ? provider : static_cast<uint16_t>(provider - kFirstChild);
+  return node < kHosts ? std::optional<uint16_t>(node) : std::nullopt;
+}
+// The part of a report about a provider has the provider's number and this bit as its consumer.
+inline constexpr uint64_t kProviderBit = uint64_t{1} << 60;
+
 // The history records an instance or a migration as it records a consumer. The number of the record
 // has one of these bits. The first row of a record has kStateClass, the host or the source host as
 // the provider, and the state as the amount. A migration with a destination has a second row with
 // kDestinationClass and the destination host as the provider.
 inline constexpr uint64_t kInstanceBit = uint64_t{1} << 62;
 inline constexpr uint64_t kMigrationBit = uint64_t{1} << 63;
+// The number of the consumer that has the uuid of a record is the record's number with this bit.
+inline constexpr uint64_t kHolderBit = uint64_t{1} << 61;
 inline constexpr uint8_t kStateClass = kClasses;
 inline constexpr uint8_t kDestinationClass = kClasses + 1;
 // How many migrations of one instance a history may have at a time.
@@ -94,13 +118,29 @@ inline bool IsOn(uint16_t host, const std::vector<Row>& rows) {
 }
 
 inline bool IsMigration(uint64_t number) { return (number & kMigrationBit) != 0; }
-inline bool IsRecord(uint64_t number) { return (number & (kInstanceBit | kMigrationBit)) != 0; }
+inline bool IsRecord(uint64_t number) {
+  return (number & (kInstanceBit | kMigrationBit)) != 0 && (number & kHolderBit) == 0;
+}
+inline uint64_t HolderOf(uint64_t record) { return record | kHolderBit; }
+// The client that made the consumer or record, or the number for contended ones.
+inline uint64_t OwnerOf(uint64_t number) { return number >> 40 & 0xFF; }
 // The numbers of an instance's migrations, with `which` below kMigrationsMax, and the way back.
 inline uint64_t MigrationOf(uint64_t instance, uint64_t which) {
   return instance | kMigrationBit | which << 48;
 }
 inline uint64_t InstanceOf(uint64_t record) {
-  return record & ~(kMigrationBit | uint64_t{0xFF} << 48);
+  return record & ~(kMigrationBit | kHolderBit | uint64_t{0xFF} << 48);
+}
+
+// The instance of a record, its migrations, and the consumers with their uuids.
+inline std::vector<uint64_t> RelativesOf(uint64_t record) {
+  const uint64_t instance = InstanceOf(record);
+  std::vector<uint64_t> all = {instance, HolderOf(instance)};
+  for (uint64_t which = 0; which < kMigrationsMax; ++which) {
+    all.push_back(MigrationOf(instance, which));
+    all.push_back(HolderOf(all.back()));
+  }
+  return all;
 }
 
 // One consumer, instance or migration of an operation, or of a command in the log.
@@ -139,12 +179,15 @@ struct Operation {
   Outcome outcome = Outcome::kUnknown;
   Reason reason = Reason::kNone;
   bool with_id = true;
+  // Of a report: its first answer was lost. The answer that came says only that the ledger had the
+  // report at `revision`, perhaps since an earlier one.
+  bool late = false;
 };
 
 inline bool IsRead(Kind kind) { return kind >= Kind::kReadInventory; }
 inline bool IsList(Kind kind) { return kind >= Kind::kListInstances; }
 inline bool IsOfRecords(Kind kind) {
-  return IsList(kind) || (kind >= Kind::kSetInstance && kind <= Kind::kUpdateMigration);
+  return IsList(kind) || (kind >= Kind::kSetInstance && kind <= Kind::kEndMove);
 }
 
 // The operations of one client, in their order. Deques, because growing moves no element.
@@ -232,11 +275,30 @@ struct WatchLog {
   std::deque<ToldRow> told;
 };
 
+// What a tracker received in one push. The parts are consumers, with their rows in the node's tree,
+// and records; generation 0: it does not concern the node any more.
+struct Push {
+  int64_t revision = 0;   // the tracker has all changes up to it
+  bool complete = false;  // what the push does not have does not concern the node
+  bool restarts = false;  // the first push of a tracker that has started anew and knows nothing
+  int64_t received_ns = 0;
+  uint32_t first_part = 0, parts = 0;
+};
+struct PushLog {
+  uint16_t host = 0;
+  int64_t wanted =
+      0;  // in the end the tracker waited for a push of this revision, or of a later one
+  std::deque<Push> pushes;
+  std::deque<Part> parts;
+  std::deque<Row> rows;
+};
+
 // A history goes on until no consumer has a lease.
 struct History {
   Dump begin;
   std::vector<ClientLog> clients;
   std::vector<WatchLog> watches;
+  std::vector<PushLog> pushes;
   Story story;
   Dump end;
   // How old the state of a read may be.
@@ -268,6 +330,27 @@ inline uint64_t FoldUse(uint64_t digest, const UseAfter& use) {
 inline uint64_t FoldConfig(uint64_t digest, const ConfigAfter& config) {
   digest = Fold(Fold(Fold(digest, 3), config.provider), static_cast<uint64_t>(config.generation));
   for (const int64_t amount : config.capacity) digest = Fold(digest, static_cast<uint64_t>(amount));
+  return digest;
+}
+
+// Folds what `step` changed, in the order of the log: consumers, providers, then records.
+inline uint64_t FoldStep(uint64_t digest, const Story& story, const Step& step) {
+  const auto fold_parts = [&](bool records) {
+    for (uint32_t p = step.first_part; p < step.first_part + step.parts; ++p) {
+      const Part& part = story.parts[p];
+      if (IsRecord(part.consumer) != records) continue;
+      digest = FoldConsumer(digest, part.consumer, part.generation);
+      for (uint32_t r = 0; r < part.rows; ++r) {
+        digest = FoldRow(digest, story.rows[part.first_row + r]);
+      }
+    }
+  };
+  fold_parts(false);
+  for (uint32_t u = 0; u < step.uses; ++u) digest = FoldUse(digest, story.uses[step.first_use + u]);
+  for (uint32_t c = 0; c < step.configs; ++c) {
+    digest = FoldConfig(digest, story.configs[step.first_config + c]);
+  }
+  fold_parts(true);
   return digest;
 }
 

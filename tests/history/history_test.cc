@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstdlib>
 #include <functional>
 #include <memory>
@@ -17,11 +18,14 @@
 #include "berth/placement/v1/inventory.pb.h"
 #include "berth/placement/v1/ledger.pb.h"
 #include "berth/placement/v1/provider.pb.h"
-#include "tests/history/checker.h"
+#include "tests/history/checker/checker.h"
 #include "tests/history/client.h"
 #include "tests/history/nemesis.h"
 #include "tests/history/servers.h"
 #include "tests/history/story_recorder.h"
+#include "tests/history/tracker.h"
+#include "tests/history/tracker_stream.h"
+#include "tests/history/tracker_wire.h"
 #include "tests/history/watch_recorder.h"
 #include "tests/history/wire.h"
 #include "tests/processes/restorable.h"
@@ -33,12 +37,14 @@ namespace {
 namespace pb = ::berth::placement::v1;
 
 constexpr int kClients = 16;
-constexpr int kProviders = 20;
+constexpr int kProviders = kFirstChild + kHosts;
 constexpr int kHotProviders = 6;
 constexpr int64_t kCapacity = 56;
+constexpr int32_t kNodeCapacity = 40;
 constexpr int64_t kHotCapacity = 6;
 constexpr int kWatchers = 3;
 constexpr absl::Duration kCallMax = absl::Seconds(20);
+constexpr std::chrono::seconds kAnswerMax{20};
 constexpr absl::Duration kProgressMax = absl::Seconds(60);
 
 absl::Duration RunTime() {
@@ -46,30 +52,62 @@ absl::Duration RunTime() {
   return absl::Seconds(seconds == nullptr ? 12 : std::max(1, std::atoi(seconds)));
 }
 
+// Makes the node of a host and the child of its root, as the first report of the host's tracker.
+void MakeNode(const Servers& servers, uint16_t host, pb::Revision* made) {
+  ClientLog log;
+  Operation operation;
+  operation.provider = host;
+  for (const uint16_t provider : {host, ChildOf(host)}) {
+    ++operation.parts;
+    log.parts.push_back(
+        {kProviderBit | provider, kNew, 0, static_cast<uint32_t>(log.rows.size()), kClasses});
+    for (uint8_t c = 0; c < kClasses; ++c) log.rows.push_back({provider, c, kNodeCapacity});
+  }
+  pb::SessionRequest report = ReportOf(log, operation, 1, pb::REPORT_KIND_SNAPSHOT);
+  report.mutable_report()->set_digest("made");
+  TrackerStream stream(servers.Find(0).address);
+  stream.Send(HelloOf({host, placement::Uuid::Random().ToString()}, "", nullptr));
+  const auto welcome = stream.Next(kAnswerMax);
+  ASSERT_TRUE(welcome && welcome->has_welcome());
+  stream.Send(report);
+  auto answer = stream.Next(kAnswerMax);
+  while (answer && answer->has_push()) answer = stream.Next(kAnswerMax);
+  ASSERT_TRUE(answer && answer->has_ack()) << (answer ? answer->ShortDebugString() : "no answer");
+  *made = answer->revision();
+}
+
+// Makes a provider that belongs to no node.
+void MakeProvider(grpc::Channel* channel, uint16_t p, pb::Revision* made) {
+  pb::CreateProviderRequest create;
+  create.set_uuid(ProviderUuid(p));
+  create.set_name(absl::StrCat("host", p));
+  pb::CreateProviderResponse created;
+  grpc::Status status =
+      Invoke(channel, "ProviderService/CreateProvider", create, &created, absl::Now() + kCallMax);
+  ASSERT_TRUE(status.ok()) << status.error_message();
+  pb::SetInventoriesRequest set;
+  set.set_provider_uuid(ProviderUuid(p));
+  set.set_expected_generation(created.provider().generation());
+  const bool is_hot = p < kHosts + kHotProviders;
+  for (int c = 0; c < kClasses; ++c) {
+    (*set.mutable_inventories())[ClassName(c)].set_total(is_hot ? kHotCapacity : kCapacity);
+  }
+  pb::SetInventoriesResponse answer;
+  status = Invoke(channel, "InventoryService/SetInventories", set, &answer, absl::Now() + kCallMax);
+  ASSERT_TRUE(status.ok()) << status.error_message();
+  *made = answer.revision();
+}
+
 void MakeProviders(const Servers& servers) {
   Channels channels(&servers);
   grpc::Channel* const channel = channels.To(0).channel;
   pb::GetRevisionRequest begun;
-  for (uint16_t p = 0; p < kProviders; ++p) {
-    pb::CreateProviderRequest create;
-    create.set_uuid(ProviderUuid(p));
-    create.set_name(absl::StrCat("host", p));
-    pb::CreateProviderResponse created;
-    grpc::Status status =
-        Invoke(channel, "ProviderService/CreateProvider", create, &created, absl::Now() + kCallMax);
-    ASSERT_TRUE(status.ok()) << status.error_message();
-    pb::SetInventoriesRequest set;
-    set.set_provider_uuid(ProviderUuid(p));
-    set.set_expected_generation(created.provider().generation());
-    for (int c = 0; c < kClasses; ++c) {
-      (*set.mutable_inventories())[ClassName(c)].set_total(p < kHotProviders ? kHotCapacity
-                                                                             : kCapacity);
+  for (uint16_t p = 0; p < kFirstChild; ++p) {
+    if (p < kHosts) {
+      ASSERT_NO_FATAL_FAILURE(MakeNode(servers, p, begun.mutable_minimum_revision()));
+    } else {
+      ASSERT_NO_FATAL_FAILURE(MakeProvider(channel, p, begun.mutable_minimum_revision()));
     }
-    pb::SetInventoriesResponse answer;
-    status =
-        Invoke(channel, "InventoryService/SetInventories", set, &answer, absl::Now() + kCallMax);
-    ASSERT_TRUE(status.ok()) << status.error_message();
-    *begun.mutable_minimum_revision() = answer.revision();
   }
   // A read may show a state that is up to a second old. A history has no state from before its
   // begin, so it may begin only when both processes have the providers.
@@ -81,17 +119,18 @@ void MakeProviders(const Servers& servers) {
   }
 }
 
-// Clients, watchers and who follows the log, in threads of their own.
+// Clients, watchers, trackers and who follows the log, in threads of their own.
 class Workload {
  public:
-  Workload(uint64_t seed, const std::string& url, Servers* servers, int watchers)
+  Workload(uint64_t seed, const std::string& url, Servers* servers, int watchers, int trackers)
       : recorder_(url, &history_.story) {
     EXPECT_EQ(recorder_.Read(kProviders, &history_.begin), absl::OkStatus());
     run_.servers = servers;
     run_.providers = kProviders;
     run_.hot_providers = kHotProviders;
     run_.repeats = watchers > 0;
-    history_.clients.resize(kClients);
+    history_.clients.resize(static_cast<size_t>(kClients + trackers));
+    history_.pushes.resize(static_cast<size_t>(trackers));
     history_.watches.resize(static_cast<size_t>(watchers));
     for (int w = 0; w < watchers; ++w) {
       watchers_.push_back(std::make_unique<WatchRecorder>(
@@ -102,6 +141,13 @@ class Workload {
     for (uint16_t c = 0; c < kClients; ++c) {
       threads_.emplace_back(
           [this, seed, c] { Client(seed + c, c, &run_, &history_.clients[c]).Work(); });
+    }
+    for (uint16_t t = 0; t < trackers; ++t) {
+      const auto index = static_cast<uint16_t>(kClients + t);
+      threads_.emplace_back([this, seed, t, index] {
+        Tracker(seed + 2000 + t, t, index, &run_, &history_.clients[index], &history_.pushes[t])
+            .Work();
+      });
     }
   }
   ~Workload() { Stop(); }
@@ -166,14 +212,22 @@ class Workload {
   }
 
   void Print() const {
-    size_t operations = 0, told = 0;
-    for (const ClientLog& log : history_.clients) operations += log.operations.size();
+    size_t operations = 0, told = 0, pushes = 0, reports = 0, moves = 0;
+    for (const ClientLog& log : history_.clients) {
+      operations += log.operations.size();
+      for (const Operation& operation : log.operations) {
+        if (operation.outcome != Outcome::kDone) continue;
+        if (operation.kind == Kind::kReport) ++reports;
+        if (operation.kind == Kind::kEndMove) ++moves;
+      }
+    }
+    for (const PushLog& log : history_.pushes) pushes += log.pushes.size();
     for (const WatchLog& log : history_.watches) told += log.told.size();
     std::printf(
-        "%zu operations, %zu commands in %zu revisions, %lld outcomes asked for, %zu "
-        "revisions told to watchers\n",
-        operations, history_.story.steps.size(), history_.story.revisions.size(),
-        static_cast<long long>(run_.unknown), told);
+        "%zu operations (%zu moves ended, %zu reports applied), %zu commands in %zu revisions, "
+        "%lld outcomes asked for, %zu revisions told to watchers, %zu pushes\n",
+        operations, moves, reports, history_.story.steps.size(), history_.story.revisions.size(),
+        static_cast<long long>(run_.unknown), told, pushes);
   }
 
   History history_;
@@ -228,7 +282,7 @@ TEST(History, HoldsThroughKillsPausesAndCuts) {
   Servers servers(url);
   MakeProviders(servers);
   ASSERT_FALSE(HasFatalFailure());
-  Workload workload(seed, url, &servers, kWatchers);
+  Workload workload(seed, url, &servers, kWatchers, kHosts);
   Nemesis nemesis(seed, &servers, workload.run());
   const absl::Time until = absl::Now() + RunTime();
   while (absl::Now() < until) {
@@ -250,7 +304,7 @@ TEST(History, HoldsAfterThePastWasLost) {
   Servers servers(database.url());
   MakeProviders(servers);
   ASSERT_FALSE(HasFatalFailure());
-  Workload workload(seed, database.url(), &servers, 0);
+  Workload workload(seed, database.url(), &servers, 0, 0);
   EXPECT_TRUE(workload.AwaitDone(500));
   database.Save();
   EXPECT_TRUE(workload.AwaitDone(500));

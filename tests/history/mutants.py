@@ -26,11 +26,9 @@ TESTS = {"through": ("history/history_test", "History.HoldsThroughKillsPausesAnd
          "lost": ("history/history_test", "History.HoldsAfterThePastWasLost"),
          "turns": ("placement/placement_ledger_test", "Turns.*"),
          "ledger": ("placement/placement_ledger_test", "Ledger.*"),
-         "leases": ("placement/placement_ledger_test", "LedgerLease.*"),
+         "leases": ("placement/ledger_worlds_test", "LedgerLease.*"),
          "requests": ("placement/placement_ledger_test", "LedgerRequest.*"),
          "claims": ("tracker/tracker_account_test", "*"),
-         "moves": ("placement/placement_rules_test", "*Settlement*:*Move*"),
-         "pushes": ("services/services_streams_test", "ReportSessionTest.*"),
          "short": ("placement/placement_ledger_test", "LedgerShortRoad.*:LedgerLateMessage.*:LedgerAhead.*:LedgerLongRoad.*")}
 SETTLE_SECONDS = 240  # beyond the run itself: to start, to settle what is open, to check
 TRIES = 3             # of the clients' luck, before a mutant counts as one that survives
@@ -202,10 +200,10 @@ MUTANTS = [
         "    if (found->second == entry) return;\n    RemoveAmounts(found->second);\n",
         "    if (found->second == entry) return;\n    if (!MUTANT) RemoveAmounts(found->second);\n")]),
     # The end of a move releases what the migration holds, and leaves the instance what it holds on the side that it left.
-    ("move-frees-one-side", "moves", [(
+    ("move-frees-one-side", "through", [(
         "placement/rules/settlement.cc", "if (Keeps(effect, row, moved)) held", "if (MUTANT || Keeps(effect, row, moved)) held")]),
     # A push of changes is taken for sent and is not.
-    ("push-lost", "pushes", [(
+    ("push-lost", "through", [(
         "services/report/session_pushes.cc",
         "  outbox_.push_back(std::move(message));\n",
         "  if (!MUTANT || message.push().complete()) outbox_.push_back(std::move(message));\n")]),
@@ -300,7 +298,7 @@ def test(name, which, seconds, seed):
     began = time.monotonic()
     program, tests = TESTS[which]
     process = subprocess.Popen(
-        [COPY / "build/dev/tests" / program, f"--gtest_filter={tests}"], env=env, text=True,
+        [COPY / "build/dev/tests" / program, f"--gtest_filter={tests}", "--gtest_fail_fast"], env=env, text=True,
         stdout=subprocess.PIPE, stderr=subprocess.STDOUT, start_new_session=True)
     try:
         output, _ = process.communicate(timeout=seconds + SETTLE_SECONDS)

@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "berth/placement/v1/instance.pb.h"
+#include "tests/history/checker/move.h"
 
 namespace berth::history {
 namespace {
@@ -16,10 +17,12 @@ namespace pb = ::berth::placement::v1;
 using google::protobuf::Message;
 
 constexpr char kHostPrefix[] = "history-host";
+// By the number of an End.
+constexpr const char* kEndWords[kEnds + 1] = {"",     "confirmed", "reverted", "completed",
+                                              "done", "failed",    "cancelled"};
 // More than there are records.
 constexpr int kPageSize = 1000;
 
-std::string HostName(uint16_t host) { return absl::StrCat(kHostPrefix, host); }
 // The number of the host with this name; none: it is not of a history.
 std::optional<uint16_t> NumberOf(absl::string_view host) {
   int number = 0;
@@ -29,36 +32,54 @@ std::optional<uint16_t> NumberOf(absl::string_view host) {
   return static_cast<uint16_t>(number);
 }
 
-// The first row of a record on `host` in `state`. The amount is -1 if one of them is not of a
-// history.
-Row StateRow(absl::string_view host, absl::string_view state) {
+std::string StatusText(int32_t status) {
+  const std::optional<End> end = EndIn(status);
+  return end ? kEndWords[static_cast<int>(*end)] : absl::StrCat(status);
+}
+
+// The first row of a record on `host`, whose node is `node`, in `state`. The amount is -1 if one of
+// them is not of a history, or if the node is not that of the host.
+Row StateRow(absl::string_view host, absl::string_view node, absl::string_view state) {
   const auto number = NumberOf(host);
-  int amount = 0;
-  if (!number || !absl::SimpleAtoi(state, &amount)) return {0, kStateClass, -1};
-  return {*number, kStateClass, amount};
+  const auto amount = StatusOf(state);
+  if (!number || !amount || node != ProviderUuid(*number)) return {0, kStateClass, -1};
+  return {*number, kStateClass, *amount};
+}
+
+uint64_t NumberOfRecord(const std::string& text) {
+  const auto uuid = placement::Uuid::Parse(text);
+  return (uuid ? RecordOf(*uuid) : std::nullopt).value_or(0);
 }
 
 const Part& PartOf(const ClientLog& log, const Operation& operation) {
   return log.parts[operation.first_part];
 }
 const Row& RowOfPart(const ClientLog& log, const Part& part) { return log.rows[part.first_row]; }
-// The name of the host that a migration goes to; empty: `part` has none.
-std::string DestinationOf(const ClientLog& log, const Part& part) {
-  return part.rows < 2 ? "" : HostName(log.rows[part.first_row + 1].provider);
+// Sets the host that a migration goes to, if `part` has one.
+template <typename Message>
+void FillDestination(const ClientLog& log, const Part& part, Message* to) {
+  if (part.rows < 2) return;
+  const uint16_t host = log.rows[part.first_row + 1].provider;
+  to->set_destination_host(HostName(host));
+  to->set_destination_node_uuid(ProviderUuid(host));
+}
+
+void FillInstance(const Part& part, const Row& row, pb::Instance* instance) {
+  instance->set_uuid(ConsumerUuid(part.consumer));
+  instance->set_project_id("project");
+  instance->set_user_id("user");
+  instance->set_host(HostName(row.provider));
+  instance->set_node_uuid(ProviderUuid(row.provider));
+  instance->set_vm_state(absl::StrCat(row.amount));
+  instance->mutable_flavor()->set_vcpus(row.amount);
+  instance->mutable_fault()->set_code(row.amount);
 }
 
 Call SetInstanceCall(const Part& part, const Row& row, const std::string& id) {
   auto request = std::make_unique<pb::SetInstanceRequest>();
   request->set_request_id(id);
   if (part.expected != kNew) request->set_expected_generation(part.expected);
-  pb::Instance* const instance = request->mutable_instance();
-  instance->set_uuid(ConsumerUuid(part.consumer));
-  instance->set_project_id("project");
-  instance->set_user_id("user");
-  instance->set_host(HostName(row.provider));
-  instance->set_vm_state(absl::StrCat(row.amount));
-  instance->mutable_flavor()->set_vcpus(row.amount);
-  instance->mutable_fault()->set_code(row.amount);
+  FillInstance(part, row, request->mutable_instance());
   return {"InstanceService/SetInstance", std::move(request),
           std::make_unique<pb::SetInstanceResponse>()};
 }
@@ -79,10 +100,11 @@ Call CreateMigrationCall(const ClientLog& log, const Part& part, const std::stri
   pb::Migration* const migration = request->mutable_migration();
   migration->set_uuid(ConsumerUuid(part.consumer));
   migration->set_instance_uuid(ConsumerUuid(InstanceOf(part.consumer)));
-  migration->set_type(pb::MIGRATION_TYPE_COLD);
+  migration->set_type(static_cast<pb::MigrationType>(TypeOf(part.consumer)));
   migration->set_source_host(HostName(row.provider));
-  migration->set_status(absl::StrCat(row.amount));
-  migration->set_destination_host(DestinationOf(log, part));
+  migration->set_source_node_uuid(ProviderUuid(row.provider));
+  migration->set_status(StatusText(row.amount));
+  FillDestination(log, part, migration);
   return {"InstanceService/CreateMigration", std::move(request),
           std::make_unique<pb::CreateMigrationResponse>()};
 }
@@ -91,11 +113,32 @@ Call UpdateMigrationCall(const ClientLog& log, const Part& part, const std::stri
   auto request = std::make_unique<pb::UpdateMigrationRequest>();
   request->set_request_id(id);
   request->set_migration_uuid(ConsumerUuid(part.consumer));
-  request->set_expected_status(absl::StrCat(part.expected));
-  request->set_status(absl::StrCat(RowOfPart(log, part).amount));
-  if (part.rows == 2) request->set_destination_host(DestinationOf(log, part));
+  request->set_expected_status(StatusText(static_cast<int32_t>(part.expected)));
+  request->set_status(StatusText(RowOfPart(log, part).amount));
+  FillDestination(log, part, request.get());
   return {"InstanceService/UpdateMigration", std::move(request),
           std::make_unique<pb::UpdateMigrationResponse>()};
+}
+
+Call EndMoveCall(const ClientLog& log, const Operation& operation, const std::string& id) {
+  const auto first = log.parts.begin() + operation.first_part;
+  const std::vector<Part> parts(first, first + operation.parts);
+  auto request = std::make_unique<pb::EndMoveRequest>();
+  request->set_request_id(id);
+  request->set_migration_uuid(ConsumerUuid(parts[0].consumer));
+  request->set_end(static_cast<pb::MoveEnd>(*EndIn(RowOfPart(log, parts[0]).amount)));
+  request->set_expected_generation(parts[0].expected);
+  request->set_expected_instance_generation(parts[1].expected);
+  if (parts[1].rows > 0) {
+    FillInstance(parts[1], RowOfPart(log, parts[1]), request->mutable_instance());
+  }
+  if (parts[2].expected != kAny) {
+    request->set_expected_instance_consumer_generation(parts[2].expected);
+  }
+  if (parts[3].expected != kAny) {
+    request->set_expected_migration_consumer_generation(parts[3].expected);
+  }
+  return {"InstanceService/EndMove", std::move(request), std::make_unique<pb::EndMoveResponse>()};
 }
 
 template <typename Request, typename Response>
@@ -115,11 +158,12 @@ void TakeRevision(const pb::Revision& revision, Operation* operation) {
   operation->epoch = static_cast<uint8_t>(revision.epoch());
 }
 
-// Takes the generation of the record that the answer to a write holds; -1 if the record does not have
-// the state, or the destination, that was asked for. A part without rows is not compared.
+// Takes the generation of the record that the answer to a write holds for part `p`; -1 if the record
+// does not have the state, or the destination, that was asked for. A part without rows is not
+// compared.
 template <typename Record>
-void TakeRecord(const Record& record, ClientLog* log, const Operation& operation) {
-  Part& part = log->parts[operation.first_part];
+void TakeRecord(const Record& record, ClientLog* log, const Operation& operation, uint32_t p = 0) {
+  Part& part = log->parts[operation.first_part + p];
   part.generation = record.generation();
   if (part.rows == 0) return;
   const std::vector<Row> rows = RowsOf(record);
@@ -135,10 +179,8 @@ void TakeList(const Records& records, ClientLog* log, Operation* operation) {
   operation->parts = static_cast<uint16_t>(records.size());
   operation->first_row = static_cast<uint32_t>(log->rows.size());
   for (const auto& record : records) {
-    const auto uuid = placement::Uuid::Parse(record.uuid());
-    const uint64_t number = (uuid ? ConsumerOf(*uuid) : std::nullopt).value_or(0);
     const std::vector<Row> rows = RowsOf(record);
-    log->parts.push_back({number, kAny, record.generation(),
+    log->parts.push_back({NumberOfRecord(record.uuid()), kAny, record.generation(),
                           static_cast<uint32_t>(log->rows.size()),
                           static_cast<uint32_t>(rows.size())});
     log->rows.insert(log->rows.end(), rows.begin(), rows.end());
@@ -147,37 +189,44 @@ void TakeList(const Records& records, ClientLog* log, Operation* operation) {
 
 }  // namespace
 
-std::vector<Row> InstanceRows(absl::string_view host, absl::string_view state, int64_t vcpus,
-                              int64_t fault) {
-  Row row = StateRow(host, state);
-  if (vcpus != row.amount || fault != row.amount) row.amount = -1;
+std::string HostName(uint16_t host) { return absl::StrCat(kHostPrefix, host); }
+
+std::optional<int32_t> StatusOf(absl::string_view words) {
+  for (int end = 1; end <= kEnds; ++end) {
+    if (words == kEndWords[end]) return StatusAfter(static_cast<End>(end));
+  }
+  int32_t number = 0;
+  return absl::SimpleAtoi(words, &number) ? std::optional<int32_t>(number) : std::nullopt;
+}
+
+std::vector<Row> RowsOf(const InstanceFields& fields) {
+  Row row = StateRow(fields.host, fields.node, fields.state);
+  if (fields.vcpus != row.amount || fields.fault != row.amount) row.amount = -1;
   return {row};
 }
 
-std::vector<Row> MigrationRows(absl::string_view source, absl::string_view status,
-                               absl::string_view destination) {
-  std::vector<Row> rows = {StateRow(source, status)};
-  if (destination.empty()) return rows;
-  const auto host = NumberOf(destination);
-  if (!host) rows[0].amount = -1;
+std::vector<Row> RowsOf(const MigrationFields& fields) {
+  std::vector<Row> rows = {StateRow(fields.source, fields.source_node, fields.status)};
+  const bool is_own = IsMigration(fields.number) && InstanceOf(fields.number) == fields.instance &&
+                      static_cast<MoveType>(fields.type) == TypeOf(fields.number);
+  if (!is_own) rows[0].amount = -1;
+  if (fields.destination.empty() && fields.destination_node.empty()) return rows;
+  const auto host = NumberOf(fields.destination);
+  if (!host || fields.destination_node != ProviderUuid(*host)) rows[0].amount = -1;
   rows.push_back({host.value_or(0), kDestinationClass, 0});
   return rows;
 }
 
 std::vector<Row> RowsOf(const pb::Instance& instance) {
-  return InstanceRows(instance.host(), instance.vm_state(), instance.flavor().vcpus(),
-                      instance.fault().code());
+  return RowsOf(InstanceFields{instance.host(), instance.node_uuid(), instance.vm_state(),
+                               instance.flavor().vcpus(), instance.fault().code()});
 }
 
 std::vector<Row> RowsOf(const pb::Migration& migration) {
-  std::vector<Row> rows =
-      MigrationRows(migration.source_host(), migration.status(), migration.destination_host());
-  const auto uuid = placement::Uuid::Parse(migration.uuid());
-  const auto number = uuid ? ConsumerOf(*uuid) : std::nullopt;
-  if (!number || migration.instance_uuid() != ConsumerUuid(InstanceOf(*number))) {
-    rows[0].amount = -1;
-  }
-  return rows;
+  return RowsOf(MigrationFields{
+      NumberOfRecord(migration.uuid()), NumberOfRecord(migration.instance_uuid()), migration.type(),
+      migration.status(), migration.source_host(), migration.source_node_uuid(),
+      migration.destination_host(), migration.destination_node_uuid()});
 }
 
 Call RecordCall(const ClientLog& log, const Operation& operation, const std::string& id) {
@@ -190,6 +239,7 @@ Call RecordCall(const ClientLog& log, const Operation& operation, const std::str
         "InstanceService/ListMigrations", operation);
   }
   const Part& part = PartOf(log, operation);
+  if (operation.kind == Kind::kEndMove) return EndMoveCall(log, operation, id);
   if (operation.kind == Kind::kDeleteInstance) return DeleteInstanceCall(part, id);
   if (operation.kind == Kind::kSetInstance) return SetInstanceCall(part, RowOfPart(log, part), id);
   if (operation.kind == Kind::kCreateMigration) return CreateMigrationCall(log, part, id);
@@ -208,6 +258,11 @@ bool TakeRecords(const google::protobuf::Message& response, ClientLog* log, Oper
   } else if (const auto* updated = dynamic_cast<const pb::UpdateMigrationResponse*>(&response)) {
     TakeRevision(updated->revision(), operation);
     TakeRecord(updated->migration(), log, *operation);
+  } else if (const auto* ended = dynamic_cast<const pb::EndMoveResponse*>(&response)) {
+    TakeRevision(ended->revision(), operation);
+    TakeRecord(ended->migration(), log, *operation);
+    if (ended->has_instance()) TakeRecord(ended->instance(), log, *operation, 1);
+    log->parts[operation->first_part + 2].generation = ended->instance_consumer_generation();
   } else if (const auto* instances = dynamic_cast<const pb::ListInstancesResponse*>(&response)) {
     TakeRevision(instances->revision(), operation);
     TakeList(instances->instances(), log, operation);

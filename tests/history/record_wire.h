@@ -6,6 +6,7 @@
 #define BERTH_TESTS_HISTORY_RECORD_WIRE_H_
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -17,15 +18,28 @@
 
 namespace berth::history {
 
-// The rows of an instance. The amount is -1 if the fields do not belong together, or if the host is
-// not of a history. `fault`: the code of the last failure.
-std::vector<Row> InstanceRows(absl::string_view host, absl::string_view state, int64_t vcpus,
-                              int64_t fault);
-// The rows of a migration; the same for the amount.
-std::vector<Row> MigrationRows(absl::string_view source, absl::string_view status,
-                               absl::string_view destination);
+// The name of a host of a history.
+std::string HostName(uint16_t host);
+// The number for the status of a migration or the state of an instance; none: it is not of a history.
+std::optional<int32_t> StatusOf(absl::string_view words);
+
+// The fields of a record as somebody read them. Uuids are text; empty: none.
+struct InstanceFields {
+  absl::string_view host, node, state;
+  int64_t vcpus = 0;
+  int64_t fault = 0;  // the code of the last failure
+};
+struct MigrationFields {
+  uint64_t number = 0;    // by its uuid
+  uint64_t instance = 0;  // by the uuid of its instance
+  int64_t type = 0;
+  absl::string_view status, source, source_node, destination, destination_node;
+};
+// The rows of a record. The amount is -1 if the fields do not belong together, or if a host or a
+// state is not of a history.
+std::vector<Row> RowsOf(const InstanceFields& fields);
+std::vector<Row> RowsOf(const MigrationFields& fields);
 std::vector<Row> RowsOf(const placement::v1::Instance& instance);
-// The amount is -1, too, if the migration is of another instance than its number says.
 std::vector<Row> RowsOf(const placement::v1::Migration& migration);
 
 // The call of `operation`, with `id` as its request id. REQUIRES: IsOfRecords(operation.kind).

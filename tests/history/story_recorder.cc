@@ -9,7 +9,7 @@
 #include "berth/placement/v1/record.pb.h"
 #include "placement/ground/check.h"
 #include "placement/log/log.pb.h"
-#include "tests/history/effect.h"
+#include "tests/history/checker/effect.h"
 #include "tests/history/record_wire.h"
 #include "tests/history/wire.h"
 
@@ -30,6 +30,10 @@ uint8_t PlaceOf(const std::array<uint32_t, kClasses>& ids, uint32_t id) {
 }
 
 placement::Uuid UuidOf(const log_pb::Id& id) { return {id.high(), id.low()}; }
+// Empty if there is none.
+std::string UuidText(const log_pb::Id& id) {
+  return id.high() == 0 && id.low() == 0 ? "" : UuidOf(id).ToString();
+}
 
 // The code of the last failure of an instance, from the details of its record.
 int64_t FaultOf(const std::string& details) {
@@ -39,16 +43,17 @@ int64_t FaultOf(const std::string& details) {
 
 // The rows of a record in the log. The first amount is -1 if the record mixes two writes.
 std::vector<Row> RowsInLog(const log_pb::Instance& instance) {
-  return InstanceRows(instance.host(), instance.vm_state(), instance.vcpus(),
-                      FaultOf(instance.details()));
+  const std::string node = UuidText(instance.node());
+  return RowsOf(InstanceFields{instance.host(), node, instance.vm_state(), instance.vcpus(),
+                               FaultOf(instance.details())});
 }
 std::vector<Row> RowsInLog(const log_pb::Migration& migration) {
-  std::vector<Row> rows =
-      MigrationRows(migration.source_host(), migration.status(), migration.destination_host());
-  const auto number = ConsumerOf(UuidOf(migration.id()));
-  const auto instance = ConsumerOf(UuidOf(migration.instance()));
-  if (!number || !instance || InstanceOf(*number) != *instance) rows[0].amount = -1;
-  return rows;
+  const std::string source_node = UuidText(migration.source_node());
+  const std::string destination_node = UuidText(migration.destination_node());
+  return RowsOf(MigrationFields{RecordOf(UuidOf(migration.id())).value_or(0),
+                                RecordOf(UuidOf(migration.instance())).value_or(0),
+                                migration.type(), migration.status(), migration.source_host(),
+                                source_node, migration.destination_host(), destination_node});
 }
 
 }  // namespace
@@ -115,7 +120,12 @@ absl::Status StoryRecorder::Follow() {
 void StoryRecorder::Take(const log_pb::Command& command, int64_t revision) {
   Step step;
   step.revision = revision;
-  const Asked asked = AskedBy(command.request_id());
+  Asked asked = AskedBy(command.request_id());
+  for (const log_pb::Change& change : command.changes()) {
+    if (change.has_node_put() && IsNewReport(change.node_put())) {
+      asked = AskedBy(change.node_put().digest());
+    }
+  }
   step.client = asked.client;
   step.number = asked.number;
   step.expires = command.actor() == kExpires;
@@ -125,6 +135,11 @@ void StoryRecorder::Take(const log_pb::Command& command, int64_t revision) {
   for (const log_pb::Change& change : command.changes()) Take(change, &step);
   const bool none = step.parts == 0 && step.uses == 0 && step.configs == 0;
   if (!none || step.client != kNobody) story_->steps.push_back(step);
+}
+
+bool StoryRecorder::IsNewReport(const log_pb::Node& put) {
+  std::string& digest = digests_[put.id().low()];
+  return std::exchange(digest, put.digest()) != put.digest();
 }
 
 // A switch without default: a new kind of change does not compile until this has decided about it.
@@ -139,16 +154,17 @@ void StoryRecorder::Take(const log_pb::Change& change, Step* step) {
     case log_pb::Change::kProviderPut:
       return TakeConfig(change.provider_put(), step);
     case log_pb::Change::kInstancePut:
-      return TakePart(UuidOf(change.instance_put().id()), change.instance_put().generation(),
-                      RowsInLog(change.instance_put()), step);
+      return TakeRecord(change.instance_put().id(), change.instance_put().generation(),
+                        RowsInLog(change.instance_put()), step);
     case log_pb::Change::kMigrationPut:
-      return TakePart(UuidOf(change.migration_put().id()), change.migration_put().generation(),
-                      RowsInLog(change.migration_put()), step);
+      return TakeRecord(change.migration_put().id(), change.migration_put().generation(),
+                        RowsInLog(change.migration_put()), step);
     case log_pb::Change::kInstanceRemoved:
-      return TakePart(UuidOf(change.instance_removed()), 0, {}, step);
+      return TakeRecord(change.instance_removed(), 0, {}, step);
     case log_pb::Change::kMigrationRemoved:
-      return TakePart(UuidOf(change.migration_removed()), 0, {}, step);
-    // The history does nothing to these while it is recorded.
+      return TakeRecord(change.migration_removed(), 0, {}, step);
+    // A report is known by its digest, and changes no more than this of a node. The history does
+    // nothing to the others while it is recorded.
     case log_pb::Change::kProviderRemoved:
     case log_pb::Change::kClassPut:
     case log_pb::Change::kClassRemoved:
@@ -173,14 +189,18 @@ void StoryRecorder::TakeConsumer(const placement::Uuid& id, const log_pb::Consum
         {provider.value_or(kUnplaced), PlaceOf(class_ids_, put.classes(i)), put.amounts(i)});
   }
   SortRows(&rows);
-  TakePart(id, put.generation(), rows, step);
+  TakePart(ConsumerOf(id).value_or(0), put.generation(), rows, step);
   if (put.has_lease_expires_at_us()) story_->parts.back().lease_end_us = put.lease_expires_at_us();
 }
 
-void StoryRecorder::TakePart(const placement::Uuid& id, int64_t generation,
-                             const std::vector<Row>& rows, Step* step) {
-  story_->parts.push_back({ConsumerOf(id).value_or(0), 0, generation,
-                           static_cast<uint32_t>(story_->rows.size()),
+void StoryRecorder::TakeRecord(const log_pb::Id& id, int64_t generation,
+                               const std::vector<Row>& rows, Step* step) {
+  TakePart(RecordOf(UuidOf(id)).value_or(0), generation, rows, step);
+}
+
+void StoryRecorder::TakePart(uint64_t number, int64_t generation, const std::vector<Row>& rows,
+                             Step* step) {
+  story_->parts.push_back({number, 0, generation, static_cast<uint32_t>(story_->rows.size()),
                            static_cast<uint32_t>(rows.size())});
   story_->rows.insert(story_->rows.end(), rows.begin(), rows.end());
   ++step->parts;
@@ -263,25 +283,34 @@ absl::Status StoryRecorder::Read(int providers, Dump* dump) {
 }
 
 absl::Status StoryRecorder::ReadRecords(Dump* dump) {
-  const auto number_at = [](const placement::QueryRows& rows, int row) {
-    const auto uuid = placement::Uuid::Parse(rows.Text(row, 0));
-    return (uuid ? ConsumerOf(*uuid) : std::nullopt).value_or(0);
+  const auto number_at = [](const placement::QueryRows& rows, int row, int column) {
+    const auto uuid = placement::Uuid::Parse(rows.Text(row, column));
+    return (uuid ? RecordOf(*uuid) : std::nullopt).value_or(0);
   };
   placement::QueryRows rows;
-  absl::Status status =
-      database_->Run("SELECT id, generation, host, vm_state, vcpus, details FROM instance", &rows);
+  absl::Status status = database_->Run(
+      "SELECT id, generation, host, coalesce(node::text, ''), vm_state, vcpus, "
+      "details FROM instance",
+      &rows);
   if (!status.ok()) return status;
   for (int r = 0; r < rows.size(); ++r) {
-    dump->consumers.push_back({number_at(rows, r), rows.Int(r, 1),
-                               InstanceRows(rows.Text(r, 2), rows.Text(r, 3), rows.Int(r, 4),
-                                            FaultOf(rows.Bytes(r, 5)))});
+    dump->consumers.push_back(
+        {number_at(rows, r, 0), rows.Int(r, 1),
+         RowsOf(InstanceFields{rows.Text(r, 2), rows.Text(r, 3), rows.Text(r, 4), rows.Int(r, 5),
+                               FaultOf(rows.Bytes(r, 6))})});
   }
   status = database_->Run(
-      "SELECT id, generation, source_host, status, destination_host FROM migration", &rows);
+      "SELECT id, generation, instance, type, status, source_host, coalesce(source_node::text, "
+      "''), "
+      "destination_host, coalesce(destination_node::text, '') FROM migration",
+      &rows);
   if (!status.ok()) return status;
   for (int r = 0; r < rows.size(); ++r) {
-    dump->consumers.push_back({number_at(rows, r), rows.Int(r, 1),
-                               MigrationRows(rows.Text(r, 2), rows.Text(r, 3), rows.Text(r, 4))});
+    dump->consumers.push_back(
+        {number_at(rows, r, 0), rows.Int(r, 1),
+         RowsOf(MigrationFields{number_at(rows, r, 0), number_at(rows, r, 2), rows.Int(r, 3),
+                                rows.Text(r, 4), rows.Text(r, 5), rows.Text(r, 6), rows.Text(r, 7),
+                                rows.Text(r, 8)})});
   }
   return absl::OkStatus();
 }

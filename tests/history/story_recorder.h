@@ -5,6 +5,7 @@
 #define BERTH_TESTS_HISTORY_STORY_RECORDER_H_
 
 #include <array>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -18,6 +19,8 @@ namespace berth::ledger::v1 {
 class Change;
 class Command;
 class Consumer;
+class Id;
+class Node;
 class Provider;
 class ProviderUse;
 }  // namespace berth::ledger::v1
@@ -40,11 +43,14 @@ class StoryRecorder {
   absl::Status ReadRecords(Dump* dump);
   void Take(const ledger::v1::Command& command, int64_t revision);
   void Take(const ledger::v1::Change& change, Step* step);
+  // Whether `put` stores another report than the node had before.
+  bool IsNewReport(const ledger::v1::Node& put);
   // What consumer `id` holds afterwards; an empty `put`: nothing.
   void TakeConsumer(const placement::Uuid& id, const ledger::v1::Consumer& put, Step* step);
-  // The same for any consumer or record; generation 0: it is gone.
-  void TakePart(const placement::Uuid& id, int64_t generation, const std::vector<Row>& rows,
-                Step* step);
+  // The same for a record, and for any consumer or record; generation 0: it is gone.
+  void TakeRecord(const ledger::v1::Id& id, int64_t generation, const std::vector<Row>& rows,
+                  Step* step);
+  void TakePart(uint64_t number, int64_t generation, const std::vector<Row>& rows, Step* step);
   void TakeUse(const ledger::v1::ProviderUse& used, Step* step);
   void TakeConfig(const ledger::v1::Provider& put, Step* step);
 
@@ -54,6 +60,7 @@ class StoryRecorder {
   std::array<uint32_t, kClasses> class_ids_{};
   int64_t last_ = 0;
   std::string last_batch_;
+  std::map<uint64_t, std::string> digests_;  // of the last report of each node
 };
 
 }  // namespace berth::history

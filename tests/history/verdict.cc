@@ -6,6 +6,7 @@
 #include "absl/strings/numbers.h"
 #include "google/rpc/error_details.pb.h"
 #include "google/rpc/status.pb.h"
+#include "tests/history/record_wire.h"
 #include "tests/history/wire.h"
 
 namespace berth::history {
@@ -22,6 +23,10 @@ Reason ReasonOf(const std::string& words) {
   if (words == "MIGRATION_NOT_FOUND") return Reason::kMigrationNotFound;
   if (words == "DUPLICATE_MIGRATION") return Reason::kDuplicateMigration;
   if (words == "RECORD_CONFLICT") return Reason::kRecordConflict;
+  if (words == "MOVE_HOLDS_ALLOCATIONS") return Reason::kMoveHolds;
+  if (words == "WRONG_MOVE_END") return Reason::kWrongMoveEnd;
+  if (words == "INSTANCE_ELSEWHERE") return Reason::kInstanceElsewhere;
+  if (words == "NOTHING_HELD") return Reason::kNothingHeld;
   return Reason::kOther;
 }
 
@@ -35,11 +40,12 @@ bool IsAway(const std::string& words) {
   return away.contains(words);
 }
 
+// The number or the status of a migration at `key`; 0 if there is neither.
 int64_t NumberAt(const google::rpc::ErrorInfo& info, const char* key) {
   const auto found = info.metadata().find(key);
+  if (found == info.metadata().end()) return 0;
   int64_t number = 0;
-  if (found == info.metadata().end() || !absl::SimpleAtoi(found->second, &number)) return 0;
-  return number;
+  return absl::SimpleAtoi(found->second, &number) ? number : StatusOf(found->second).value_or(0);
 }
 
 }  // namespace

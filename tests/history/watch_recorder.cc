@@ -4,10 +4,11 @@
 
 #include <algorithm>
 #include <chrono>
+#include <optional>
 #include <thread>
 #include <vector>
 
-#include "tests/history/effect.h"
+#include "tests/history/checker/effect.h"
 #include "tests/history/record_wire.h"
 #include "tests/history/wire.h"
 
@@ -18,9 +19,15 @@ namespace pb = ::berth::placement::v1;
 
 constexpr std::chrono::milliseconds kReconnectAfter{50};
 
+// 0: the uuid does not belong to a history.
+uint64_t NumberOf(const std::optional<placement::Uuid>& uuid, bool is_record) {
+  if (!uuid) return 0;
+  return (is_record ? RecordOf(*uuid) : ConsumerOf(*uuid)).value_or(0);
+}
+
 uint64_t FoldTold(uint64_t digest, const pb::Consumer& told) {
   const auto uuid = placement::Uuid::Parse(told.uuid());
-  digest = FoldConsumer(digest, uuid ? uuid->low : 0, told.generation());
+  digest = FoldConsumer(digest, NumberOf(uuid, false), told.generation());
   std::vector<Row> rows;
   for (const pb::ProviderAllocation& held : told.allocations()) {
     const auto provider = placement::Uuid::Parse(held.provider_uuid());
@@ -60,7 +67,7 @@ uint64_t FoldTold(uint64_t digest, const pb::Provider& told) {
 template <typename Record>
 uint64_t FoldRecord(uint64_t digest, const Record& told) {
   const auto uuid = placement::Uuid::Parse(told.uuid());
-  digest = FoldConsumer(digest, uuid ? uuid->low : 0, told.generation());
+  digest = FoldConsumer(digest, NumberOf(uuid, true), told.generation());
   for (const Row& row : RowsOf(told)) digest = FoldRow(digest, row);
   return digest;
 }
@@ -130,7 +137,8 @@ void WatchRecorder::Take(const pb::WatchResponse& response) {
   for (const pb::Change& change : response.changes()) {
     if (IsOfConsumerOrRecord(change.removed().kind())) {
       const auto uuid = placement::Uuid::Parse(change.removed().key());
-      digest_ = FoldConsumer(digest_, uuid ? uuid->low : 0, 0);
+      const bool is_record = change.removed().kind() != pb::ENTITY_KIND_CONSUMER;
+      digest_ = FoldConsumer(digest_, NumberOf(uuid, is_record), 0);
     } else if (change.present().has_consumer()) {
       digest_ = FoldTold(digest_, change.present().consumer());
     } else if (change.present().has_instance()) {

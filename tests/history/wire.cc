@@ -16,7 +16,7 @@
 #include "berth/placement/v1/candidate.pb.h"
 #include "berth/placement/v1/consumer.pb.h"
 #include "berth/placement/v1/inventory.pb.h"
-#include "tests/history/effect.h"
+#include "tests/history/checker/effect.h"
 #include "tests/history/record_wire.h"
 
 namespace berth::history {
@@ -218,10 +218,11 @@ std::string ProviderUuid(uint16_t provider) {
   return placement::Uuid{kProviderHigh, provider}.ToString();
 }
 std::string ConsumerUuid(uint64_t consumer) {
-  const uint64_t high = IsMigration(consumer) ? kMigrationHigh
-                        : IsRecord(consumer)  ? kInstanceHigh
-                                              : kConsumerHigh;
-  return placement::Uuid{high, consumer}.ToString();
+  const uint64_t number = consumer & ~kHolderBit;
+  const uint64_t high = IsMigration(number) ? kMigrationHigh
+                        : IsRecord(number)  ? kInstanceHigh
+                                            : kConsumerHigh;
+  return placement::Uuid{high, number}.ToString();
 }
 std::optional<uint16_t> ProviderOf(const placement::Uuid& uuid) {
   if (uuid.high != kProviderHigh) return std::nullopt;
@@ -229,6 +230,10 @@ std::optional<uint16_t> ProviderOf(const placement::Uuid& uuid) {
 }
 std::optional<uint64_t> ConsumerOf(const placement::Uuid& uuid) {
   if (uuid.ToString() != ConsumerUuid(uuid.low)) return std::nullopt;
+  return IsRecord(uuid.low) ? HolderOf(uuid.low) : uuid.low;
+}
+std::optional<uint64_t> RecordOf(const placement::Uuid& uuid) {
+  if (uuid.ToString() != ConsumerUuid(uuid.low) || !IsRecord(uuid.low)) return std::nullopt;
   return uuid.low;
 }
 const char* ClassName(int resource_class) { return kClassNames[resource_class]; }
@@ -273,6 +278,7 @@ Call CallFor(const ClientLog& log, const Operation& operation) {
     case Kind::kDeleteInstance:
     case Kind::kCreateMigration:
     case Kind::kUpdateMigration:
+    case Kind::kEndMove:
     case Kind::kListInstances:
     case Kind::kListMigrations:
       return RecordCall(log, operation, id);
@@ -288,6 +294,7 @@ Call CallFor(const ClientLog& log, const Operation& operation) {
       return {"AllocationService/GetAllocations", std::move(request),
               std::make_unique<pb::GetAllocationsResponse>()};
     }
+    case Kind::kReport:  // goes through a stream
     case Kind::kExpire:
     case Kind::kRepeat:
       break;

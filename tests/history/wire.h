@@ -20,10 +20,12 @@
 namespace berth::history {
 
 std::string ProviderUuid(uint16_t provider);
-std::string ConsumerUuid(uint64_t consumer);  // or of a record
+std::string ConsumerUuid(uint64_t consumer);  // or of a record, which its consumer has, too
 // Nothing if the uuid does not belong to a history.
 std::optional<uint16_t> ProviderOf(const placement::Uuid& uuid);
+// The number of a consumer, or of the record, with this uuid.
 std::optional<uint64_t> ConsumerOf(const placement::Uuid& uuid);
+std::optional<uint64_t> RecordOf(const placement::Uuid& uuid);
 const char* ClassName(int resource_class);
 std::optional<uint8_t> ClassOf(absl::string_view name);
 
@@ -40,7 +42,7 @@ struct Call {
   std::unique_ptr<google::protobuf::Message> request;
   std::unique_ptr<google::protobuf::Message> response;
 };
-// The call of `operation`. REQUIRES: it is no repeat.
+// The call of `operation`. REQUIRES: it is neither a repeat nor a report.
 Call CallFor(const ClientLog& log, const Operation& operation);
 // Writes the answer into the record, and appends the rows that it read to those of `log`.
 void TakeAnswer(const google::protobuf::Message& response, ClientLog* log, Operation* operation);

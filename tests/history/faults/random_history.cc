@@ -1,10 +1,11 @@
 // What the clients of a HistoryMaker do.
-#include "tests/history/random_history.h"
+#include "tests/history/faults/random_history.h"
 
 #include <algorithm>
 
-#include "tests/history/effect.h"
-#include "tests/history/history_maker.h"
+#include "tests/history/checker/effect.h"
+#include "tests/history/checker/move.h"
+#include "tests/history/faults/history_maker.h"
 
 namespace berth::history {
 
@@ -206,9 +207,9 @@ void HistoryMaker::WriteRecord() {
 
 // Adds the rows that the client writes to its log. Returns them as the ledger stores them.
 std::vector<Row> HistoryMaker::RowsToPut(Kind kind, uint64_t record) {
-  Row row = {AnyProvider(), kStateClass, static_cast<int32_t>(1 + Upto(9))};
+  Row row = {AnyHost(), kStateClass, static_cast<int32_t>(1 + Upto(9))};
   std::vector<Row> rows = {row};
-  if (IsMigration(record) && Upto(2) == 0) rows.push_back({AnyProvider(), kDestinationClass, 0});
+  if (IsMigration(record) && Upto(2) == 0) rows.push_back({AnyHost(), kDestinationClass, 0});
   log_->rows.insert(log_->rows.end(), rows.begin(), rows.end());
   const auto before = records_.find(record);
   if (kind != Kind::kUpdateMigration || before == records_.end()) return rows;
@@ -228,6 +229,9 @@ void HistoryMaker::Put(Kind kind, uint64_t record, Reason reason) {
   Part part = {record, stale ? actual + 1 : actual, 0, operation_.first_row,
                static_cast<uint32_t>(log_->rows.size() - operation_.first_row)};
   if (reason == Reason::kNone && stale) reason = Reason::kRecordConflict;
+  const bool is_over =
+      kind == Kind::kUpdateMigration && exists && EndIn(static_cast<int32_t>(actual));
+  if (reason == Reason::kNone && is_over) reason = Reason::kWrongMoveEnd;
   if (reason == Reason::kNone) {
     part.generation = exists ? found->second.generation + 1 : commands_ + 1;
     records_[record] = {part.generation, rows};
@@ -241,6 +245,7 @@ void HistoryMaker::Put(Kind kind, uint64_t record, Reason reason) {
 void HistoryMaker::DeleteInstance(uint64_t instance) {
   operation_.kind = Kind::kDeleteInstance;
   log_->parts.push_back({instance, kAny, 0, 0, 0});
+  if (MoveHolds(instance)) return End(Outcome::kRefused, Reason::kMoveHolds);
   Step step = NewStep();
   for (uint64_t which = 0; which <= kMigrationsMax; ++which) {
     const uint64_t record = which < kMigrationsMax ? MigrationOf(instance, which) : instance;
@@ -253,7 +258,7 @@ void HistoryMaker::DeleteInstance(uint64_t instance) {
 void HistoryMaker::ListRecords() {
   CloseRevision();
   operation_.kind = Upto(2) == 0 ? Kind::kListInstances : Kind::kListMigrations;
-  operation_.provider = AnyProvider();
+  operation_.provider = AnyHost();
   operation_.revision = revision_;
   operation_.limit = static_cast<uint16_t>(Upto(3));
   EndList();

@@ -2,13 +2,13 @@
 //
 // A command whose effect was known before an operation began came before the operation. A command
 // whose call began after the operation was answered came after it.
-#ifndef BERTH_TESTS_HISTORY_REAL_TIME_H_
-#define BERTH_TESTS_HISTORY_REAL_TIME_H_
+#ifndef BERTH_TESTS_HISTORY_CHECKER_REAL_TIME_H_
+#define BERTH_TESTS_HISTORY_CHECKER_REAL_TIME_H_
 
 #include <cstdint>
 #include <vector>
 
-#include "tests/history/replay.h"
+#include "tests/history/checker/replay.h"
 
 namespace berth::history {
 
@@ -30,4 +30,4 @@ class RealTime {
 
 }  // namespace berth::history
 
-#endif  // BERTH_TESTS_HISTORY_REAL_TIME_H_
+#endif  // BERTH_TESTS_HISTORY_CHECKER_REAL_TIME_H_

@@ -1,12 +1,12 @@
 // RandomHistory: a lawful history of some clients on an imagined ledger, and the kinds of faults that
 // can be put into it. For tests of the checker. The same seed gives the same history.
-#ifndef BERTH_TESTS_HISTORY_RANDOM_HISTORY_H_
-#define BERTH_TESTS_HISTORY_RANDOM_HISTORY_H_
+#ifndef BERTH_TESTS_HISTORY_FAULTS_RANDOM_HISTORY_H_
+#define BERTH_TESTS_HISTORY_FAULTS_RANDOM_HISTORY_H_
 
 #include <cstdint>
 #include <vector>
 
-#include "tests/history/fault.h"
+#include "tests/history/faults/fault.h"
 #include "tests/history/history.h"
 
 namespace berth::history {
@@ -19,4 +19,4 @@ std::vector<Fault> Faults();
 
 }  // namespace berth::history
 
-#endif  // BERTH_TESTS_HISTORY_RANDOM_HISTORY_H_
+#endif  // BERTH_TESTS_HISTORY_FAULTS_RANDOM_HISTORY_H_

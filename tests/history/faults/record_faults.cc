@@ -1,5 +1,5 @@
 // The ways to spoil the records of instances and migrations in a random history.
-#include "tests/history/fault.h"
+#include "tests/history/faults/fault.h"
 
 namespace berth::history {
 namespace {

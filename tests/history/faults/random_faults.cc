@@ -1,10 +1,10 @@
-// The ways to spoil a random history, except the faults of leases and of records.
+// The ways to spoil a random history, except the faults that are listed in fault.h.
 
 #include <algorithm>
 #include <set>
 #include <utility>
 
-#include "tests/history/random_history.h"
+#include "tests/history/faults/random_history.h"
 
 namespace berth::history {
 namespace {
@@ -217,7 +217,7 @@ std::vector<Fault> Faults() {
       {"a provider's row differs in the end", 9, SpoilTable},
       {"a consumer's row is missing in the end", 9, LoseConsumer},
   };
-  for (const auto& more : {LeaseFaults(), RecordFaults()}) {
+  for (const auto& more : {LeaseFaults(), MoveFaults(), TrackerFaults(), RecordFaults()}) {
     faults.insert(faults.end(), more.begin(), more.end());
   }
   return faults;

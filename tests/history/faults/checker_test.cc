@@ -1,14 +1,14 @@
 // The checker itself: legal histories pass, and one wrong thing is found.
 //
 // BERTH_ROUNDS says how many histories are tried (default 300).
-#include "tests/history/checker.h"
+#include "tests/history/checker/checker.h"
 
 #include <gtest/gtest.h>
 
 #include <cstdlib>
 
 #include "absl/strings/str_cat.h"
-#include "tests/history/random_history.h"
+#include "tests/history/faults/random_history.h"
 #include "tests/worlds/seed.h"
 
 namespace berth::history {

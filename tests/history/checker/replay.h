@@ -3,18 +3,19 @@
 // Each command must be one that a client sent. It must come at most once, be lawful in the state at
 // its place in the log, and have the effect that the log tells. Otherwise there is a finding, and
 // the replay continues from what the log tells, so that one fault gives one finding.
-#ifndef BERTH_TESTS_HISTORY_REPLAY_H_
-#define BERTH_TESTS_HISTORY_REPLAY_H_
+#ifndef BERTH_TESTS_HISTORY_CHECKER_REPLAY_H_
+#define BERTH_TESTS_HISTORY_CHECKER_REPLAY_H_
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
-#include "tests/history/effect.h"
-#include "tests/history/findings.h"
+#include "tests/history/checker/effect.h"
+#include "tests/history/checker/findings.h"
+#include "tests/history/checker/timeline.h"
 #include "tests/history/history.h"
-#include "tests/history/timeline.h"
 
 namespace berth::history {
 
@@ -46,6 +47,8 @@ class Replay {
   const Operation& At(const Place& place) const { return LogOf(place).operations[place.number]; }
   // The client, the call, its time and its answer, as text.
   std::string Describe(const Place& place) const;
+  // The clients' commands in `revision`, as text.
+  std::string Commands(int64_t revision) const;
   // The last commands up to `step` that changed a provider or consumer of `place`.
   std::string Window(uint32_t step, const Place& place) const;
 
@@ -61,6 +64,7 @@ class Replay {
   void CheckMatch(const Step& step, const Place& place, uint32_t at);
   void Compare(const Step& step, const Place& place, uint32_t at);
   void CompareConsumers(const Step& step, const Place& place, uint32_t at, const Effect& effect);
+  void CheckAck(const Place& place, const std::map<uint16_t, ProviderState>& told);
   bool HasLease(const Part& told, const ConsumerAfter& after) const;
   void CheckLeasesEnd();
   bool IsFresh(uint64_t consumer, int64_t generation, uint32_t at) const;
@@ -83,4 +87,4 @@ class Replay {
 
 }  // namespace berth::history
 
-#endif  // BERTH_TESTS_HISTORY_REPLAY_H_
+#endif  // BERTH_TESTS_HISTORY_CHECKER_REPLAY_H_

@@ -1,4 +1,4 @@
-#include "tests/history/timeline.h"
+#include "tests/history/checker/timeline.h"
 
 #include <algorithm>
 

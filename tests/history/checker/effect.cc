@@ -1,7 +1,9 @@
-#include "tests/history/effect.h"
+#include "tests/history/checker/effect.h"
 
 #include <algorithm>
 #include <tuple>
+
+#include "tests/history/checker/record_effect.h"
 
 namespace berth::history {
 namespace {
@@ -160,71 +162,28 @@ Effect InventoryEffect(const Timeline& timeline, uint32_t step, const ClientLog&
   return effect;
 }
 
-// Finds out the effect of one write of a record.
-class RecordWriting {
- public:
-  RecordWriting(const Timeline& timeline, uint32_t step, const ClientLog& log,
-                const Operation& operation)
-      : timeline_(timeline),
-        step_(step),
-        kind_(operation.kind),
-        part_(log.parts[operation.first_part]),
-        before_(Find(part_.consumer)) {
-    const auto first = log.rows.begin() + part_.first_row;
-    rows_.assign(first, first + part_.rows);
-  }
-
-  Effect Run() {
-    Effect effect;
-    effect.reason = Refusal(&effect.there);
-    if (effect.reason != Reason::kNone) return effect;
-    if (kind_ == Kind::kDeleteInstance) {
-      for (uint64_t m = 0; m < kMigrationsMax; ++m) {
-        const uint64_t migration = MigrationOf(part_.consumer, m);
-        if (Find(migration) != nullptr) effect.consumers[migration] = {};
-      }
-      effect.consumers[part_.consumer] = {};
-      return effect;
+// A report is refused if a provider that it names has changed since the tracker last saw it. A
+// provider that has these totals already keeps its generation.
+Effect ReportEffect(const Timeline& timeline, uint32_t step, const ClientLog& log,
+                    const Operation& operation) {
+  Effect effect;
+  for (uint32_t p = operation.first_part; p < operation.first_part + operation.parts; ++p) {
+    const Part& part = log.parts[p];
+    const auto provider = static_cast<uint16_t>(part.consumer & ~kProviderBit);
+    const ProviderState& before = timeline.ProviderAt(provider, step);
+    if (part.expected != before.generation) {
+      effect.reason = Reason::kProviderConflict;
+      effect.there.push_back(before.generation);
     }
-    // An update does not change the source host. Without a destination, the destination stays, too.
-    if (kind_ == Kind::kUpdateMigration) {
-      const std::vector<Row> stored = timeline_.RowsOf(*before_);
-      rows_[0].provider = stored[0].provider;
-      if (rows_.size() == 1) rows_.insert(rows_.end(), stored.begin() + 1, stored.end());
+    ProviderState& after = effect.providers[provider] = before;
+    for (uint32_t r = part.first_row; r < part.first_row + part.rows; ++r) {
+      after.capacity[log.rows[r].resource_class] = log.rows[r].amount;
     }
-    effect.consumers[part_.consumer] = {before_ == nullptr ? kFresh : before_->generation + 1,
-                                        rows_};
-    return effect;
+    if (after.capacity != before.capacity) ++after.generation;
   }
-
- private:
-  // Null: the record does not exist.
-  const ConsumerPoint* Find(uint64_t record) const {
-    const ConsumerPoint* point = timeline_.ConsumerAt(record, step_);
-    return point == nullptr || point->generation == 0 ? nullptr : point;
-  }
-
-  Reason Refusal(std::vector<int64_t>* there) const {
-    if (kind_ == Kind::kCreateMigration) {
-      if (Find(InstanceOf(part_.consumer)) == nullptr) return Reason::kInstanceNotFound;
-      return before_ == nullptr ? Reason::kNone : Reason::kDuplicateMigration;
-    }
-    if (before_ == nullptr && kind_ == Kind::kDeleteInstance) return Reason::kInstanceNotFound;
-    if (before_ == nullptr && kind_ == Kind::kUpdateMigration) return Reason::kMigrationNotFound;
-    int64_t actual = before_ == nullptr ? 0 : before_->generation;
-    if (kind_ == Kind::kUpdateMigration) actual = timeline_.RowsOf(*before_)[0].amount;
-    if (part_.expected == kAny || part_.expected == actual) return Reason::kNone;
-    there->push_back(actual);
-    return Reason::kRecordConflict;
-  }
-
-  const Timeline& timeline_;
-  const uint32_t step_;
-  const Kind kind_;
-  const Part& part_;
-  const ConsumerPoint* const before_;
-  std::vector<Row> rows_;
-};
+  if (effect.reason != Reason::kNone) effect.providers.clear();
+  return effect;
+}
 
 // How often the rows of `part` fit over all providers, each taking what is left by those before.
 int64_t TimesThatFit(const Timeline& timeline, uint32_t step, const ClientLog& log,
@@ -254,7 +213,8 @@ void SortRows(std::vector<Row>* rows) {
 Effect EffectOf(const Timeline& timeline, uint32_t step, const ClientLog& log,
                 const Operation& operation) {
   if (operation.kind == Kind::kInventory) return InventoryEffect(timeline, step, log, operation);
-  if (IsOfRecords(operation.kind)) return RecordWriting(timeline, step, log, operation).Run();
+  if (operation.kind == Kind::kReport) return ReportEffect(timeline, step, log, operation);
+  if (IsOfRecords(operation.kind)) return RecordEffect(timeline, step, log, operation);
   const Part* first = operation.parts == 0 ? nullptr : &log.parts[operation.first_part];
   const bool searches = operation.kind == Kind::kClaim && first != nullptr && first->rows > 0 &&
                         log.rows[first->first_row].provider == kUnplaced;

@@ -1,15 +1,15 @@
 // Effect: what one operation changes in a given state, or why it is refused. A second, small
 // implementation of the rules of allocations and of records, which shares no code with the product.
 // Pure.
-#ifndef BERTH_TESTS_HISTORY_EFFECT_H_
-#define BERTH_TESTS_HISTORY_EFFECT_H_
+#ifndef BERTH_TESTS_HISTORY_CHECKER_EFFECT_H_
+#define BERTH_TESTS_HISTORY_CHECKER_EFFECT_H_
 
 #include <cstdint>
 #include <map>
 #include <vector>
 
+#include "tests/history/checker/timeline.h"
 #include "tests/history/history.h"
-#include "tests/history/timeline.h"
 
 namespace berth::history {
 
@@ -45,4 +45,4 @@ void SortRows(std::vector<Row>* rows);
 
 }  // namespace berth::history
 
-#endif  // BERTH_TESTS_HISTORY_EFFECT_H_
+#endif  // BERTH_TESTS_HISTORY_CHECKER_EFFECT_H_

@@ -1,7 +1,7 @@
 // Fault: one kind of wrong thing that a test puts into a lawful history, and how to choose the place
 // for it. All functions return the same for the same random numbers.
-#ifndef BERTH_TESTS_HISTORY_FAULT_H_
-#define BERTH_TESTS_HISTORY_FAULT_H_
+#ifndef BERTH_TESTS_HISTORY_FAULTS_FAULT_H_
+#define BERTH_TESTS_HISTORY_FAULTS_FAULT_H_
 
 #include <cstdint>
 #include <random>
@@ -19,8 +19,10 @@ struct Fault {
   bool (*spoil)(std::mt19937_64& random, History* history);
 };
 
-// The faults of leases, and of records.
+// The faults of leases, of moves, of pushes and reports, and of records.
 std::vector<Fault> LeaseFaults();
+std::vector<Fault> MoveFaults();
+std::vector<Fault> TrackerFaults();
 std::vector<Fault> RecordFaults();
 
 // A random element of `sequence` for which `fits` is true; null: there is none.
@@ -64,4 +66,4 @@ int PickStep(std::mt19937_64& random, History* history, const Fits& fits) {
 
 }  // namespace berth::history
 
-#endif  // BERTH_TESTS_HISTORY_FAULT_H_
+#endif  // BERTH_TESTS_HISTORY_FAULTS_FAULT_H_

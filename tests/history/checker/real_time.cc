@@ -1,4 +1,4 @@
-#include "tests/history/real_time.h"
+#include "tests/history/checker/real_time.h"
 
 #include <algorithm>
 

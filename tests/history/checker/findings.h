@@ -3,9 +3,9 @@
 // Rules: 1 generations rise by one; 2 each command has the effect of its request, and the ledger
 // ends every lease, but none before its time; 3 real time; 4 reads; 5 refusals; 6 one order over all
 // providers and records; 7 each request takes effect once or not at all; 8 watchers; 9 the tables
-// at the end.
-#ifndef BERTH_TESTS_HISTORY_FINDINGS_H_
-#define BERTH_TESTS_HISTORY_FINDINGS_H_
+// at the end; 10 the pushes to trackers.
+#ifndef BERTH_TESTS_HISTORY_CHECKER_FINDINGS_H_
+#define BERTH_TESTS_HISTORY_CHECKER_FINDINGS_H_
 
 #include <cstdint>
 #include <map>
@@ -48,4 +48,4 @@ class Findings {
 
 }  // namespace berth::history
 
-#endif  // BERTH_TESTS_HISTORY_FINDINGS_H_
+#endif  // BERTH_TESTS_HISTORY_CHECKER_FINDINGS_H_

@@ -2,7 +2,7 @@
 #include <map>
 #include <utility>
 
-#include "tests/history/fault.h"
+#include "tests/history/faults/fault.h"
 
 namespace berth::history {
 namespace {

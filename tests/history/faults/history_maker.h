@@ -1,9 +1,10 @@
 // HistoryMaker: an imagined ledger that decides each operation at one moment, and eight clients whose
 // calls overlap around these moments. RandomHistory is made with it.
 //
-// The methods for the calls of clients are defined in random_history.cc. One thread.
-#ifndef BERTH_TESTS_HISTORY_HISTORY_MAKER_H_
-#define BERTH_TESTS_HISTORY_HISTORY_MAKER_H_
+// The methods for the calls of clients are defined in random_history.cc and random_moves.cc, those
+// for trackers in random_pushes.cc. One thread.
+#ifndef BERTH_TESTS_HISTORY_FAULTS_HISTORY_MAKER_H_
+#define BERTH_TESTS_HISTORY_FAULTS_HISTORY_MAKER_H_
 
 #include <cstdint>
 #include <map>
@@ -12,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "tests/history/checker/node_views.h"
 #include "tests/history/history.h"
 
 namespace berth::history {
@@ -34,6 +36,7 @@ class HistoryMaker {
 
   uint64_t Upto(uint64_t count) { return random_() % count; }
   uint16_t AnyProvider();
+  uint16_t AnyHost() { return static_cast<uint16_t>(Upto(kHosts)); }
   HeldBy::iterator AnyHeld();
 
   void One();
@@ -54,7 +57,6 @@ class HistoryMaker {
   void Tell(uint64_t consumer, const Held& held, const std::set<uint16_t>& touched);
   void Finish();
   void Watch();
-  uint64_t DigestOf(const Step& step, uint64_t digest) const;
 
   void ReadProvider();
   void WriteInventory();
@@ -67,6 +69,28 @@ class HistoryMaker {
   void Lease();
   // The ledger ends all leases that are over, in one step.
   void Expire();
+
+  // The consumers of an instance and of its migration get something on either side of the move.
+  void DivideHolding();
+  // Ends a move, if all that its consumers hold is on its two sides.
+  void EndMove();
+  // Adds a part to the operation, which its client's log gets, too.
+  void Ask(uint64_t number, int64_t expected, const std::vector<Row>& rows);
+  static std::vector<Row> HeldAfter(const Held& own, const Held& moved, bool keeps_both,
+                                    uint16_t side);
+  // The consumer of the instance holds `held`, and that of the migration nothing.
+  void Settle(uint64_t migration, const std::vector<Row>& held, Step* step);
+  // Whether the consumer of a migration of the instance holds something.
+  bool MoveHolds(uint64_t instance) const;
+  Held Find(const HeldBy& all, uint64_t number) const;
+
+  // A tracker reports its node and a provider that belongs to no node.
+  void Report();
+  // The pushes that the tracker of each host gets.
+  void Push();
+  // Adds a push to `host` of revision `revision` with `numbers` as they are after `step`.
+  void AddPush(uint16_t host, int64_t revision, bool complete, const std::set<uint64_t>& numbers,
+               const NodeViews& views, uint32_t step);
 
   void WriteRecord();
   // Writes `record`, now and then with an old expectation. `reason`: why it is refused in any case.
@@ -99,4 +123,4 @@ class HistoryMaker {
 
 }  // namespace berth::history
 
-#endif  // BERTH_TESTS_HISTORY_HISTORY_MAKER_H_
+#endif  // BERTH_TESTS_HISTORY_FAULTS_HISTORY_MAKER_H_

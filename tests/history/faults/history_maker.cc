@@ -1,4 +1,4 @@
-#include "tests/history/history_maker.h"
+#include "tests/history/faults/history_maker.h"
 
 #include <algorithm>
 
@@ -6,8 +6,8 @@ namespace berth::history {
 namespace {
 
 constexpr int kClients = 8;
-constexpr int kMadeProviders = 4;
-constexpr int kOperations = 400;
+constexpr int kMadeProviders = kHosts + 2;
+constexpr int kOperations = 500;
 constexpr int64_t kMadeCapacity = 12;
 constexpr int64_t kWaits = INT64_MAX / 2;
 constexpr int64_t kLongestLeaseUs = 4'000'000;
@@ -64,6 +64,8 @@ void HistoryMaker::One() {
   Begin();
   if (!log_->operations.empty() && log_->operations.back().more) return ListMore();
   if (Upto(3) == 0) return Upto(4) == 0 ? ListRecords() : WriteRecord();
+  if (Upto(3) == 0) return Upto(2) == 0 ? DivideHolding() : EndMove();
+  if (Upto(8) == 0) return Report();
   switch (Upto(10)) {
     case 0:
       return ReadProvider();
@@ -169,6 +171,7 @@ void HistoryMaker::Finish() {
     history_.end.consumers.push_back({consumer, held.generation, held.rows, held.lease_end_us});
   }
   Watch();
+  Push();
 }
 
 void HistoryMaker::Watch() {
@@ -178,27 +181,13 @@ void HistoryMaker::Watch() {
   uint32_t at = 0;
   for (const RevisionRow& row : history_.story.revisions) {
     uint64_t digest = 0;
-    for (; at < row.steps_end; ++at) digest = DigestOf(history_.story.steps[at], digest);
-    if (row.revision > watch.after && row.revision <= watch.until) {
+    for (; at < row.steps_end; ++at)
+      digest = FoldStep(digest, history_.story, history_.story.steps[at]);
+    if (digest != 0 && row.revision > watch.after && row.revision <= watch.until) {
       watch.told.push_back({row.revision, digest});
     }
   }
   history_.watches.push_back(std::move(watch));
-}
-
-uint64_t HistoryMaker::DigestOf(const Step& step, uint64_t digest) const {
-  const Story& story = history_.story;
-  for (uint32_t p = step.first_part; p < step.first_part + step.parts; ++p) {
-    digest = FoldConsumer(digest, story.parts[p].consumer, story.parts[p].generation);
-    for (uint32_t r = 0; r < story.parts[p].rows; ++r) {
-      digest = FoldRow(digest, story.rows[story.parts[p].first_row + r]);
-    }
-  }
-  for (uint32_t u = 0; u < step.uses; ++u) digest = FoldUse(digest, story.uses[step.first_use + u]);
-  for (uint32_t c = 0; c < step.configs; ++c) {
-    digest = FoldConfig(digest, story.configs[step.first_config + c]);
-  }
-  return digest;
 }
 
 }  // namespace berth::history

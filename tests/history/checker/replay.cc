@@ -1,4 +1,4 @@
-#include "tests/history/replay.h"
+#include "tests/history/checker/replay.h"
 
 #include <algorithm>
 
@@ -109,8 +109,10 @@ void Replay::CheckMatch(const Step& step, const Place& place, uint32_t at) {
     findings_->Add(7, absl::StrCat("took effect twice, last at revision ", step.revision, ":\n  ",
                                    Describe(place), Window(at + 1, place)));
   }
-  const bool may = operation.outcome == Outcome::kUnknown ||
-                   (operation.outcome == Outcome::kDone && operation.revision == step.revision);
+  const bool in_time =
+      operation.late ? operation.revision >= step.revision : operation.revision == step.revision;
+  const bool may =
+      operation.outcome == Outcome::kUnknown || (operation.outcome == Outcome::kDone && in_time);
   if (!may) {
     findings_->Add(7, absl::StrCat("took effect at revision ", step.revision, " against its answer",
                                    ":\n  ", Describe(place), Window(at + 1, place)));
@@ -170,6 +172,7 @@ void Replay::Compare(const Step& step, const Place& place, uint32_t at) {
     told[config.provider].generation = config.generation;
     told[config.provider].capacity = config.capacity;
   }
+  if (operation.kind == Kind::kReport) CheckAck(place, told);
   if (told == effect.providers) return;
   const bool same_amounts = std::equal(told.begin(), told.end(), effect.providers.begin(),
                                        effect.providers.end(), [](const auto& a, const auto& b) {
@@ -181,6 +184,20 @@ void Replay::Compare(const Step& step, const Place& place, uint32_t at) {
                  absl::StrCat("left providers at revision ", step.revision,
                               same_amounts ? " at another generation" : " with other amounts",
                               " than it should:\n  ", Describe(place), Window(at, place)));
+}
+
+// An ack tells the generations that the providers of the report have after it.
+void Replay::CheckAck(const Place& place, const std::map<uint16_t, ProviderState>& told) {
+  const Operation& operation = At(place);
+  if (operation.outcome != Outcome::kDone || operation.late) return;
+  for (uint32_t p = operation.first_part; p < operation.first_part + operation.parts; ++p) {
+    const Part& part = LogOf(place).parts[p];
+    const auto after = told.find(static_cast<uint16_t>(part.consumer & ~kProviderBit));
+    if (after != told.end() && after->second.generation == part.generation) continue;
+    findings_->Add(1, absl::StrCat("got an ack that tells another generation than the ledger:\n  ",
+                                   Describe(place)));
+    return;
+  }
 }
 
 bool Replay::HasLease(const Part& told, const ConsumerAfter& after) const {

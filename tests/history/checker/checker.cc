@@ -1,13 +1,14 @@
-#include "tests/history/checker.h"
+#include "tests/history/checker/checker.h"
 
 #include <algorithm>
 #include <set>
 #include <string>
 
 #include "absl/strings/str_cat.h"
-#include "tests/history/effect.h"
-#include "tests/history/real_time.h"
-#include "tests/history/replay.h"
+#include "tests/history/checker/effect.h"
+#include "tests/history/checker/push_check.h"
+#include "tests/history/checker/real_time.h"
+#include "tests/history/checker/replay.h"
 
 namespace berth::history {
 namespace {
@@ -31,6 +32,7 @@ class Checker {
       }
     }
     for (const WatchLog& watch : history_.watches) CheckWatch(watch);
+    CheckPushes(history_, replay_, &findings_);
     CheckEnd();
     return std::move(findings_);
   }
@@ -208,7 +210,7 @@ std::set<uint32_t> Checker::StepsToTry(const Place& place, const Bounds& bounds)
     };
     add_steps(part.consumer);
     if (IsRecord(part.consumer)) {
-      add_steps(InstanceOf(part.consumer));
+      for (const uint64_t relative : RelativesOf(part.consumer)) add_steps(relative);
       continue;
     }
     for (uint32_t r = part.first_row; r < part.first_row + part.rows; ++r) {
@@ -221,22 +223,9 @@ std::set<uint32_t> Checker::StepsToTry(const Place& place, const Bounds& bounds)
 
 // Of what the steps from `first` up to `end` changed; 0: nothing.
 uint64_t Checker::DigestOf(uint32_t first, uint32_t end) const {
-  const Story& story = history_.story;
   uint64_t digest = 0;
   for (uint32_t s = first; s < end; ++s) {
-    const Step& step = story.steps[s];
-    for (uint32_t p = step.first_part; p < step.first_part + step.parts; ++p) {
-      digest = FoldConsumer(digest, story.parts[p].consumer, story.parts[p].generation);
-      for (uint32_t r = 0; r < story.parts[p].rows; ++r) {
-        digest = FoldRow(digest, story.rows[story.parts[p].first_row + r]);
-      }
-    }
-    for (uint32_t u = 0; u < step.uses; ++u) {
-      digest = FoldUse(digest, story.uses[step.first_use + u]);
-    }
-    for (uint32_t c = 0; c < step.configs; ++c) {
-      digest = FoldConfig(digest, story.configs[step.first_config + c]);
-    }
+    digest = FoldStep(digest, history_.story, history_.story.steps[s]);
   }
   return digest;
 }
@@ -258,7 +247,7 @@ void Checker::CheckWatch(const WatchLog& watch) {
           8, absl::StrCat(
                  "the watcher that began after revision ", watch.after, " was told ", instead,
                  told != watch.told.end() && told->revision == row.revision ? " otherwise" : "",
-                 " where revision ", row.revision, " comes next"));
+                 " where revision ", row.revision, " comes next:", replay_.Commands(row.revision)));
       return;
     }
     ++told;

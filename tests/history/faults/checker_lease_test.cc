@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "tests/history/checker.h"
+#include "tests/history/checker/checker.h"
 
 namespace berth::history {
 namespace {

@@ -4,16 +4,18 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "tests/history/replay.h"
+#include "tests/history/checker/replay.h"
 
 namespace berth::history {
 namespace {
 
 constexpr const char* kKindNames[] = {
-    "SetAllocations", "DeleteAllocations",        "AdjustAllocations", "Claim",
-    "SetLease",       "(the ledger ends leases)", "SetInventories",    "SetInstance",
-    "DeleteInstance", "CreateMigration",          "UpdateMigration",   "(the same again)",
-    "GetInventories", "GetAllocations",           "ListInstances",     "ListMigrations"};
+    "SetAllocations", "DeleteAllocations", "AdjustAllocations",
+    "Claim",          "SetLease",          "(the ledger ends leases)",
+    "SetInventories", "(a report)",        "SetInstance",
+    "DeleteInstance", "CreateMigration",   "UpdateMigration",
+    "EndMove",        "(the same again)",  "GetInventories",
+    "GetAllocations", "ListInstances",     "ListMigrations"};
 constexpr const char* kOutcomeNames[] = {"done", "refused", "away", "absent", "unknown"};
 constexpr const char* kReasonNames[] = {"",
                                         " for want of room",
@@ -26,6 +28,10 @@ constexpr const char* kReasonNames[] = {"",
                                         " (no such migration)",
                                         " (the migration exists already)",
                                         " (the record has changed)",
+                                        " (the move holds allocations)",
+                                        " (the move cannot end so)",
+                                        " (the instance is elsewhere)",
+                                        " (nothing is held there)",
                                         " (the lease has not ended)",
                                         " (no lawful reason)"};
 constexpr int kWindowSteps = 4;
@@ -77,6 +83,17 @@ std::string Replay::Describe(const Place& place) const {
     absl::StrAppend(&text, " at revision ", operation.revision, " of epoch ", operation.epoch);
   } else if (operation.generation != 0) {
     absl::StrAppend(&text, " naming ", operation.generation);
+  }
+  return text;
+}
+
+std::string Replay::Commands(int64_t revision) const {
+  std::string text;
+  for (uint32_t s = EndOf(revision - 1); s < EndOf(revision); ++s) {
+    const Step& step = history_.story.steps[s];
+    if (step.client < 0 || step.client >= static_cast<int>(steps_.size())) continue;
+    if (step.number >= steps_[step.client].size()) continue;
+    absl::StrAppend(&text, "\n  ", Describe({static_cast<uint16_t>(step.client), step.number}));
   }
   return text;
 }

@@ -2,8 +2,8 @@
 //
 // "After step n" means after the first n commands; 0 is the state that the history begins with.
 // Filled by one thread in rising order of steps, then read by anybody.
-#ifndef BERTH_TESTS_HISTORY_TIMELINE_H_
-#define BERTH_TESTS_HISTORY_TIMELINE_H_
+#ifndef BERTH_TESTS_HISTORY_CHECKER_TIMELINE_H_
+#define BERTH_TESTS_HISTORY_CHECKER_TIMELINE_H_
 
 #include <cstdint>
 #include <deque>
@@ -80,4 +80,4 @@ class Timeline {
 
 }  // namespace berth::history
 
-#endif  // BERTH_TESTS_HISTORY_TIMELINE_H_
+#endif  // BERTH_TESTS_HISTORY_CHECKER_TIMELINE_H_
