@@ -1,8 +1,10 @@
-# berth_proto_library(NAME target ROOT dir PROTOS file… [GRPC] [IMPORTS dir…] [LIBRARIES target…])
+# berth_proto_library(NAME target ROOT dir PROTOS file… [GRPC] [ACCESS] [IMPORTS dir…] [LIBRARIES target…])
 #
 # Builds a library from protocol buffer files that lie under ROOT. Without GRPC it holds the messages; with GRPC
 # it holds only the service stubs, and LIBRARIES names the target with the messages. Includes are relative to ROOT:
 # ROOT/berth/x/v1/y.proto gives "berth/x/v1/y.pb.h" and "berth/x/v1/y.grpc.pb.h".
+#
+# With ACCESS the build fails if an RPC does not say who may call it.
 #
 # Generated code is compiled without warnings and reaches its users as system headers.
 
@@ -12,7 +14,7 @@ if(NOT BERTH_DOMAIN_ONLY)
 endif()
 
 function(berth_proto_library)
-  cmake_parse_arguments(PARSE_ARGV 0 arg "GRPC" "NAME;ROOT" "PROTOS;IMPORTS;LIBRARIES")
+  cmake_parse_arguments(PARSE_ARGV 0 arg "GRPC;ACCESS" "NAME;ROOT" "PROTOS;IMPORTS;LIBRARIES")
   set(out ${CMAKE_BINARY_DIR}/generated/${arg_NAME})
   file(MAKE_DIRECTORY ${out})
   cmake_path(ABSOLUTE_PATH arg_ROOT NORMALIZE)
@@ -29,6 +31,11 @@ function(berth_proto_library)
     list(APPEND paths -I ${directory})
   endforeach()
 
+  set(check_access "")
+  set(check_script "")
+  if(arg_ACCESS)
+    set(check_script ${CMAKE_SOURCE_DIR}/cmake/check_access.py)
+  endif()
   set(sources "")
   foreach(proto IN LISTS arg_PROTOS)
     cmake_path(ABSOLUTE_PATH proto NORMALIZE)
@@ -44,10 +51,14 @@ function(berth_proto_library)
     cmake_path(REMOVE_EXTENSION relative LAST_ONLY)
     cmake_path(GET relative PARENT_PATH folder)
     file(MAKE_DIRECTORY ${out}/${folder})
+    if(check_script)
+      set(check_access COMMAND ${BERTH_PYTHON} ${check_script} ${proto})
+    endif()
     add_custom_command(
       OUTPUT ${out}/${relative}${suffix}.cc ${out}/${relative}${suffix}.h
+      ${check_access}
       COMMAND ${BERTH_PROTOC} ${generate} --dependency_out=${out}/${relative}${suffix}.d ${paths} ${proto}
-      DEPENDS ${proto}
+      DEPENDS ${proto} ${check_script}
       DEPFILE ${out}/${relative}${suffix}.d
       COMMENT "Generating ${relative}${suffix}"
       VERBATIM)

@@ -5,8 +5,10 @@
 #include <string>
 #include <vector>
 
+#include "berth/access/v1/access.pb.h"
 #include "berth/placement/v1/allocation.pb.h"
 #include "berth/placement/v1/association.pb.h"
+#include "berth/placement/v1/audit.pb.h"
 #include "berth/placement/v1/candidate.pb.h"
 #include "berth/placement/v1/catalog.pb.h"
 #include "berth/placement/v1/consumer.pb.h"
@@ -21,6 +23,7 @@
 #include "berth/placement/v1/reshape.pb.h"
 #include "berth/placement/v1/usage.pb.h"
 #include "berth/placement/v1/watch.pb.h"
+#include "berth/tracker/v1/tracker.pb.h"
 #include "google/protobuf/descriptor.h"
 #include "google/rpc/error_details.pb.h"
 #include "google/rpc/status.pb.h"
@@ -89,6 +92,33 @@ TEST(Conventions, ARequestReadsFromARevisionOrWritesUnderAnId) {
     EXPECT_EQ(first->name(), "minimum_revision") << method->full_name();
     ASSERT_NE(first->message_type(), nullptr) << method->full_name();
     EXPECT_EQ(first->message_type()->full_name(), "berth.placement.v1.Revision");
+  }
+}
+
+TEST(Conventions, EveryCallSaysWhoMayCallIt) {
+  std::vector<const pb::MethodDescriptor*> methods = PlacementMethods();
+  for (const pb::MethodDescriptor* method :
+       MethodsOf({placement::v1::AuditAllocationsRequest::descriptor()->file(),
+                  tracker::v1::AuditNowRequest::descriptor()->file()})) {
+    methods.push_back(method);
+  }
+  for (const pb::MethodDescriptor* method : methods) {
+    const access::v1::Access& access = method->options().GetExtension(access::v1::access);
+    EXPECT_GT(access.roles_size(), 0) << method->full_name();
+    std::set<int> roles(access.roles().begin(), access.roles().end());
+    EXPECT_EQ(roles.size(), static_cast<size_t>(access.roles_size())) << method->full_name();
+    EXPECT_FALSE(roles.contains(access::v1::ROLE_PLACEMENT)) << method->full_name();
+    // Who may do less than another may call nothing that the other may not.
+    const int ascending[] = {access::v1::ROLE_READER, access::v1::ROLE_SCHEDULER,
+                             access::v1::ROLE_OPERATOR, access::v1::ROLE_ADMIN};
+    for (int i = 0; i < 3; ++i) {
+      if (roles.contains(ascending[i])) {
+        EXPECT_TRUE(roles.contains(ascending[i + 1])) << method->full_name();
+      }
+    }
+    for (const std::string& field : access.admin_fields()) {
+      EXPECT_NE(method->input_type()->FindFieldByName(field), nullptr) << method->full_name();
+    }
   }
 }
 

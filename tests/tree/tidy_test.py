@@ -205,10 +205,14 @@ def over(name, lines, limit, ratchet, what):
         yield f"{name}: {what} shrank to {lines} lines: lower or drop its entry in {os.path.basename(__file__)}"
 
 
+# Who may call an RPC is a row of a table that is spread over the protos. It says nothing about the noun of its file.
+ACCESS = re.compile(r'\n    option \(berth\.access\.v1\.access\) = \{.*?\};\n  \}|import "berth/access/v1/access.proto";\n', re.S)
+
+
 def check_file_lines(root):
     for name in files(root):
         if name.endswith(SOURCE):
-            yield from over(name, len(text(root, name).splitlines()), FILE_LINES_MAX, FILE_RATCHET, "the file")
+            yield from over(name, len(ACCESS.sub("", text(root, name)).splitlines()), FILE_LINES_MAX, FILE_RATCHET, "the file")
     for name in FILE_RATCHET:
         if not (pathlib.Path(root) / name).exists():
             yield f"{name}: is gone: drop its entry in {os.path.basename(__file__)}"
