@@ -233,6 +233,8 @@ absl::Status ReportSession::EndingOf(const absl::Status& status) const {
     return placement::Refuse(absl::StatusCode::kDeadlineExceeded, "OUTCOME_UNKNOWN",
                              "it is not known whether the report was applied: send hello again");
   }
+  // Another process of the host said hello to another placement process, which wrote it.
+  if (HasReason(status, "TRACKER_FENCED")) return status;
   if (!HasReason(status, "SERVICE_NOT_REGISTERED")) return absl::OkStatus();
   const placement::StatePtr state = sessions_->ledger()->Newest();
   if (state->services().Find(key_) == nullptr) return status;

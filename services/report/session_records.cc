@@ -32,8 +32,7 @@ void ReportSession::HandleRecordWrite() {
 
 // Ends the session if the outcome is unknown, or if this process may write nothing any more.
 void ReportSession::SettleRecordWrite(WaitingAnswer answer, const absl::Status& status) {
-  absl::Status ending = EndingOf(status);
-  if (HasReason(status, "TRACKER_FENCED")) ending = status;
+  const absl::Status ending = EndingOf(status);
   if (!ending.ok()) return End(ending);
   *answer.message.mutable_status() = PlacementError(status);
   {

@@ -1,5 +1,6 @@
 // What the status of a call says about its outcome.
 
+#include <cstdio>
 #include <set>
 #include <string>
 
@@ -60,6 +61,11 @@ Verdict VerdictOf(const grpc::Status& status) {
   }
   if (IsAway(info.reason())) return {Outcome::kAway, Reason::kNone, 0};
   Verdict verdict = {Outcome::kRefused, ReasonOf(info.reason()), 0};
+  // The checker takes such a refusal for a fault, and a finding does not have its words.
+  if (verdict.reason == Reason::kOther) {
+    std::fprintf(stderr, "refused with %s: %s\n", info.reason().c_str(),
+                 status.error_message().c_str());
+  }
   verdict.there = NumberAt(info, verdict.reason == Reason::kNoRoom           ? "used"
                                  : verdict.reason == Reason::kRecordConflict ? "actual"
                                                                              : "actual_generation");
