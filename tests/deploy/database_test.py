@@ -1,0 +1,355 @@
+#!/usr/bin/python3
+"""Placement on a PostgreSQL over the network: TLS, a password file, three roles, and a standby that takes over.
+
+usage: database_test.py SOURCE_DIRECTORY BERTH BERTH_PLACEMENT
+
+BERTH_FAILOVERS says how often the primary is killed or frozen under load (default 2).
+"""
+
+import getpass
+import json
+import os
+import pathlib
+import pwd
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import unittest
+import uuid
+
+SOURCE, BERTH, PLACEMENT = sys.argv[1:4]
+BIN = pathlib.Path("/usr/lib/postgresql/15/bin")
+FAILOVERS = int(os.environ.get("BERTH_FAILOVERS", "2"))
+WAIT_SECONDS_MAX = 60
+RECOVERY_SECONDS_MAX = 30
+CLAIMS_BEFORE_FAULT = 20
+PASSWORDS = {"berth_owner": "own-7f", "berth_app": "app-9c", "berth_reader": "read-2b", "replicator": "repl-4d"}
+
+
+def server_user():
+    """The user that PostgreSQL runs as: it refuses root."""
+    if os.geteuid() != 0:
+        return getpass.getuser()
+    names = {entry.pw_name for entry in pwd.getpwall()}
+    return "postgres" if "postgres" in names else "nobody"
+
+
+def wait_for(what, check, seconds=WAIT_SECONDS_MAX):
+    deadline = time.monotonic() + seconds
+    while True:
+        value = check()
+        if value:
+            return value
+        if time.monotonic() > deadline:
+            raise AssertionError(f"waited {seconds} s for {what}")
+        time.sleep(0.05)
+
+
+def free_port():
+    with socket.socket() as one:
+        one.bind(("127.0.0.1", 0))
+        return one.getsockname()[1]
+
+
+def run(*words, user=None, check=True, **more):
+    words = [str(word) for word in words]
+    # libpq looks for certificates below HOME, which another user may not read.
+    environment = dict(os.environ, HOME="/nonexistent") if user else None
+    done = subprocess.run(words, capture_output=True, text=True, timeout=120, check=False, user=user, cwd="/tmp",
+                          env=environment, **more)
+    if check and done.returncode != 0:
+        raise AssertionError(f"{' '.join(words)}: {done.stdout}{done.stderr}")
+    return done
+
+
+class Server:
+    """A PostgreSQL with TLS. Its superuser comes by the unix socket only."""
+
+    def __init__(self, place, name):
+        self.place, self.name, self.port, self.process = place, name, free_port(), None
+        self.data = place.directory / name
+
+    def initialize(self):
+        run(BIN / "initdb", "--username=admin", "--auth=peer", "--no-sync", "--locale=C", f"--pgdata={self.data}",
+            user=self.place.user)
+        self.configure()
+        hba = "local all all trust\nhostssl all all 127.0.0.1/32 scram-sha-256\n"
+        hba += "hostssl replication replicator 127.0.0.1/32 scram-sha-256\n"
+        self.write("pg_hba.conf", hba)
+
+    def write(self, file, text, mode="w"):
+        with open(self.data / file, mode, encoding="utf-8") as out:
+            out.write(text)
+
+    def configure(self, synchronous=""):
+        self.write("postgresql.auto.conf", "", "a")
+        settings = {"port": self.port, "listen_addresses": "localhost", "unix_socket_directories": self.place.directory,
+                    "ssl": "on", "ssl_cert_file": self.place.certificate, "ssl_key_file": self.place.key,
+                    "synchronous_standby_names": synchronous, "shared_buffers": "16MB", "fsync": "off"}
+        self.write("postgresql.auto.conf", "".join(f"{key} = '{value}'\n" for key, value in settings.items()), "a")
+
+    def start(self):
+        log = open(self.place.directory / f"{self.name}.log", "a", encoding="utf-8")
+        self.process = subprocess.Popen([str(BIN / "postgres"), "-D", str(self.data)], stdout=log, stderr=log,
+                                        stdin=subprocess.DEVNULL, user=self.place.user, cwd="/tmp",
+                                        env=dict(os.environ, HOME="/nonexistent"))
+        log.close()
+        wait_for(f"the start of {self.name}", lambda: self.sql("SELECT 1", check=False).returncode == 0)
+
+    def sql(self, text, database="postgres", **more):
+        return run(BIN / "psql", f"--host={self.place.directory}", f"--port={self.port}", "--username=admin",
+                   f"--dbname={database}", "-XAtc", text, **more)
+
+    def processes(self):
+        children = pathlib.Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children").read_text(encoding="utf-8")
+        return [self.process.pid] + [int(child) for child in children.split()]
+
+    def signal(self, what):
+        for pid in self.processes():
+            try:
+                os.kill(pid, what)
+            except ProcessLookupError:
+                pass
+
+    def walreceiver(self):
+        for pid in self.processes():
+            if b"walreceiver" in pathlib.Path(f"/proc/{pid}/cmdline").read_bytes():
+                return pid
+        return None
+
+    def kill(self):
+        if self.process and self.process.poll() is None:
+            self.signal(signal.SIGKILL)
+            self.process.wait(timeout=60)
+
+    def promote(self):
+        """What deploy/database/README.md says."""
+        self.write("postgresql.auto.conf", "synchronous_standby_names = ''\n", "a")
+        self.sql("SELECT pg_reload_conf()")
+        self.sql("SELECT pg_promote()")
+
+
+class Place:
+    """The directory of one test, with the certificate of `localhost` and the password file."""
+
+    def __init__(self):
+        self.user = server_user()
+        self.directory = pathlib.Path(tempfile.mkdtemp(prefix="berth-", dir="/tmp"))
+        self.certificate, self.key = self.directory / "server.pem", self.directory / "server.key"
+        self.passwords = self.directory / "passwords"
+        run("openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days",
+            "2", "-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost", "-keyout", self.key, "-out",
+            self.certificate)
+        self.key.chmod(0o600)
+        self.passwords.write_text("".join(f"*:*:*:{user}:{word}\n" for user, word in PASSWORDS.items()), encoding="utf-8")
+        self.passwords.chmod(0o600)
+        if os.geteuid() == 0:
+            shutil.chown(self.directory, self.user)
+            shutil.chown(self.key, self.user)
+        self.directory.chmod(0o755)
+
+    def url(self, role, *servers, host="localhost"):
+        hosts = ",".join(f"{host}:{server.port}" for server in servers)
+        return (f"postgresql://{role}@{hosts}/berth?sslmode=verify-full&sslrootcert={self.certificate}"
+                f"&passfile={self.passwords}&target_session_attrs=read-write")
+
+
+class Placement:
+    def __init__(self, place, url):
+        self.directory = place.directory / f"placement-{uuid.uuid4()}"
+        self.directory.mkdir()
+        address = self.directory / "address"
+        with open(self.directory / "log", "w", encoding="utf-8") as log:
+            self.process = subprocess.Popen(
+                [PLACEMENT, f"--database={url}", "--listen=127.0.0.1:0", f"--address-file={address}",
+                 "--metrics-listen=", f"--state-dir={self.directory}/state"], stdout=log, stderr=log,
+                stdin=subprocess.DEVNULL)
+        wait_for("placement", lambda: self.ended() or (address.exists() and address.read_text(encoding="utf-8").strip()))
+        self.endpoint = address.read_text(encoding="utf-8").split()[0] if address.exists() else None
+
+    def ended(self):
+        return self.process.poll() is not None
+
+    def log(self):
+        return (self.directory / "log").read_text(encoding="utf-8")
+
+    def berth(self, *words, check=True):
+        return run(BERTH, "-e", self.endpoint, *words, check=check)
+
+    def stop(self):
+        if not self.ended():
+            self.process.terminate()
+            self.process.wait(timeout=60)
+
+
+class Load:
+    """Claims one consumer after the other, and keeps those that were acknowledged."""
+
+    def __init__(self, placement):
+        self.placement, self.acknowledged, self.last = placement, [], 0.0
+        self.stopping = threading.Event()
+        self.thread = threading.Thread(target=self.work)
+        self.thread.start()
+
+    def work(self):
+        while not self.stopping.is_set():
+            consumer = str(uuid.uuid4())
+            done = self.placement.berth("claim", "--provider", "shelf", "-r", "VCPU=1", "--consumer", consumer,
+                                        "--timeout", "3s", check=False)
+            if done.returncode == 0:
+                self.acknowledged.append(consumer)
+                self.last = time.monotonic()
+
+    def wait(self, more, seconds=WAIT_SECONDS_MAX):
+        goal = len(self.acknowledged) + more
+        wait_for(f"{more} more claims", lambda: len(self.acknowledged) >= goal, seconds)
+
+    def stop(self):
+        self.stopping.set()
+        self.thread.join()
+
+
+class Database(unittest.TestCase):
+    def setUp(self):
+        self.place = Place()
+        self.addCleanup(shutil.rmtree, self.place.directory, ignore_errors=True)
+        self.primary = Server(self.place, "one")
+        self.primary.initialize()
+        self.addCleanup(lambda: self.primary.kill())
+        self.primary.start()
+        self.primary.sql("CREATE ROLE replicator LOGIN REPLICATION")
+        self.primary.sql("CREATE DATABASE berth")
+        self.make_roles()
+        for role, word in PASSWORDS.items():
+            self.primary.sql(f"ALTER ROLE {role} PASSWORD '{word}'")
+
+    def make_roles(self):
+        run(BIN / "psql", f"--host={self.place.directory}", f"--port={self.primary.port}", "--username=admin",
+            "--dbname=berth", "-Xq", f"--file={SOURCE}/deploy/database/roles.sql")
+
+    def make_schema(self):
+        Placement(self.place, self.place.url("berth_owner", self.primary)).stop()
+        self.make_roles()
+
+    def start_placement(self, *servers):
+        placement = Placement(self.place, self.place.url("berth_app", *servers))
+        self.addCleanup(placement.stop)
+        self.assertFalse(placement.ended(), placement.log())
+        return placement
+
+    def make_standby(self):
+        standby = Server(self.place, f"standby-{uuid.uuid4()}")
+        self.addCleanup(standby.kill)
+        source = (f"host=localhost port={self.primary.port} user=replicator sslmode=verify-full application_name=two "
+                  f"sslrootcert={self.place.certificate}")
+        secret = self.place.directory / "replication"
+        secret.write_text(f"*:*:*:replicator:{PASSWORDS['replicator']}\n", encoding="utf-8")
+        secret.chmod(0o600)
+        if os.geteuid() == 0:
+            shutil.chown(secret, self.place.user)
+        run(BIN / "pg_basebackup", "-d", f"{source} passfile={secret}", f"--pgdata={standby.data}", "--wal-method=stream",
+            "--checkpoint=fast", "--no-sync", "--write-recovery-conf", user=self.place.user)
+        standby.configure()
+        standby.start()
+        wait_for("the standby", lambda: self.primary.sql("SELECT count(*) FROM pg_stat_replication "
+                                                         "WHERE state = 'streaming'").stdout.strip() == "1")
+        return standby
+
+    def refused(self, url):
+        placement = Placement(self.place, url)
+        self.addCleanup(placement.stop)
+        self.assertTrue(placement.ended(), "placement started")
+        self.assertNotIn(PASSWORDS["berth_app"], placement.log())
+        return placement.log()
+
+    def test_tls_and_passwords_are_checked(self):
+        self.make_schema()
+        self.start_placement(self.primary).berth("provider", "create", "shelf")
+        log = self.refused(self.place.url("berth_app", self.primary, host="127.0.0.1"))  # the certificate is localhost's
+        self.assertIn("certificate", log)
+        text = self.place.passwords.read_text(encoding="utf-8")
+        self.place.passwords.write_text(text.replace(PASSWORDS["berth_app"], "wrong"), encoding="utf-8")
+        self.assertIn("password", self.refused(self.place.url("berth_app", self.primary)))
+
+    def test_each_role_may_do_its_part_and_no_more(self):
+        self.assertIn("permission denied", self.refused(self.place.url("berth_app", self.primary)))  # no schema yet
+        self.make_schema()
+        placement = self.start_placement(self.primary)
+        placement.berth("provider", "create", "shelf")
+        self.assertEqual(json.loads(placement.berth("ledger", "check", "-o", "json").stdout)["clean"], True)
+        as_app = "SET ROLE berth_app; "
+        hour = "SELECT micros_of(now() + interval '700 hours')"
+        self.primary.sql(f"{as_app}SELECT rotate_requests(({hour}), 24)", database="berth")
+        made = self.primary.sql("SELECT count(*) FROM pg_class c JOIN pg_roles r ON r.oid = c.relowner "
+                                "WHERE c.relname ~ '^request_[0-9]' AND r.rolname = 'berth_owner'", database="berth")
+        self.assertNotEqual(made.stdout.strip(), "0")
+        for role, forbidden in [("berth_app", "CREATE TABLE mine (a int)"), ("berth_app", "DROP TABLE provider"),
+                                ("berth_app", "TRUNCATE log"), ("berth_app", "DELETE FROM ledger_schema"),
+                                ("berth_reader", "DELETE FROM log"), ("berth_reader", "INSERT INTO trait VALUES (9, 'A')"),
+                                ("berth_reader", "SELECT rotate_requests(0, 24)")]:
+            done = self.primary.sql(f"SET ROLE {role}; {forbidden}", database="berth", check=False)
+            self.assertNotEqual(done.returncode, 0, f"{role}: {forbidden}")
+            self.assertRegex(done.stderr, "permission denied|must be owner")
+        self.primary.sql("SET ROLE berth_reader; SELECT count(*) FROM provider", database="berth")
+
+    def test_a_synchronous_standby_takes_over_and_nothing_is_lost(self):
+        self.make_schema()
+        for round_number in range(FAILOVERS):
+            standby = self.make_standby()
+            self.primary.configure(synchronous="FIRST 1 (two)")
+            self.primary.sql("SELECT pg_reload_conf()")
+            wait_for("the synchronous standby",
+                     lambda: self.primary.sql("SELECT sync_state FROM pg_stat_replication").stdout.strip() == "sync")
+            placement = self.start_placement(self.primary, standby)
+            if round_number == 0:
+                placement.berth("provider", "create", "shelf")
+                placement.berth("inventory", "set", "shelf", "VCPU=100000")
+            load = Load(placement)
+            self.addCleanup(load.stop)
+            load.wait(CLAIMS_BEFORE_FAULT)
+            frozen = round_number % 2 == 1
+            self.primary.signal(signal.SIGSTOP if frozen else signal.SIGKILL)
+            fault = time.monotonic()
+            if not frozen:
+                self.primary.process.wait(timeout=60)
+            standby.promote()
+            load.wait(CLAIMS_BEFORE_FAULT, RECOVERY_SECONDS_MAX)
+            print(f"round {round_number}: {'frozen' if frozen else 'killed'}; {CLAIMS_BEFORE_FAULT} claims "
+                  f"{time.monotonic() - fault:.1f} s after the fault", file=sys.stderr)
+            load.stop()
+            self.primary.kill()  # the frozen one never wakes up
+            held = set(standby.sql("SELECT id FROM consumer", database="berth").stdout.split())
+            self.assertEqual(set(load.acknowledged) - held, set())
+            self.assertEqual(json.loads(placement.berth("ledger", "check", "-o", "json").stdout)["clean"], True)
+            placement.stop()
+            self.primary = standby
+
+    def test_an_asynchronous_standby_that_lost_commits_is_found(self):
+        self.make_schema()
+        standby = self.make_standby()
+        placement = self.start_placement(self.primary, standby)
+        placement.berth("provider", "create", "before")
+        wait_for("the standby to follow", lambda: standby.sql(
+            "SELECT count(*) FROM provider WHERE name = 'before'", database="berth").stdout.strip() == "1")
+        os.kill(standby.walreceiver(), signal.SIGSTOP)
+        placement.berth("provider", "create", "lost")
+        self.primary.kill()
+        os.kill(standby.walreceiver(), signal.SIGKILL)
+        wait_for("the standby after its crash", lambda: standby.sql("SELECT 1", check=False).returncode == 0)
+        standby.promote()
+
+        def state():
+            return placement.berth("ledger", "revision", check=False).stdout
+        wait_for("RECOVERY_REQUIRED", lambda: "recovery_required" in state())
+        self.assertIn("lost", placement.berth("ledger", "lost").stdout)
+        done = placement.berth("provider", "create", "refused", "-o", "json", check=False)
+        self.assertEqual(json.loads(done.stderr)["reason"], "RECOVERY_REQUIRED")
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1])
