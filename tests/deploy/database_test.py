@@ -285,9 +285,10 @@ class Database(unittest.TestCase):
         as_app = "SET ROLE berth_app; "
         hour = "SELECT micros_of(now() + interval '700 hours')"
         self.primary.sql(f"{as_app}SELECT rotate_requests(({hour}), 24)", database="berth")
-        made = self.primary.sql("SELECT count(*) FROM pg_class c JOIN pg_roles r ON r.oid = c.relowner "
-                                "WHERE c.relname ~ '^request_[0-9]' AND r.rolname = 'berth_owner'", database="berth")
-        self.assertNotEqual(made.stdout.strip(), "0")
+        made = self.primary.sql("SELECT count(*) FROM request_partitions p JOIN pg_class c ON c.relname = p.name "
+                                "JOIN pg_roles r ON r.oid = c.relowner AND r.rolname = 'berth_owner' "
+                                "WHERE p.first > now() + interval '600 hours'", database="berth")
+        self.assertNotEqual(made.stdout.strip(), "0", "berth_app made no partition for that hour")
         for role, forbidden in [("berth_app", "CREATE TABLE mine (a int)"), ("berth_app", "DROP TABLE provider"),
                                 ("berth_app", "TRUNCATE log"), ("berth_app", "DELETE FROM ledger_schema"),
                                 ("berth_reader", "DELETE FROM log"), ("berth_reader", "INSERT INTO trait VALUES (9, 'A')"),
