@@ -1,6 +1,5 @@
 #include "tracker/node/node.h"
 
-#include <algorithm>
 #include <utility>
 
 #include "absl/time/clock.h"
@@ -17,13 +16,6 @@ namespace {
 
 // An audit that is older than this number of intervals is reported as overdue.
 constexpr int kIntervalsToOverdue = 3;
-
-KnownProvider* FindProvider(Records* records, const std::string& uuid) {
-  for (KnownProvider& provider : records->tree) {
-    if (provider.uuid == uuid) return &provider;
-  }
-  return nullptr;
-}
 
 }  // namespace
 
@@ -133,16 +125,19 @@ void Node::TakeFacts(absl::StatusOr<Facts> observed,
   last_ = *outcome;
 }
 
+absl::Status Node::TakeResourcesLocked() {
+  NodeResources resources = ResourcesOf(*facts_, *configuration_);
+  AddUnits(*facts_, *configuration_, identity_->uuid, &resources);
+  BERTH_RETURN_IF_ERROR(AddDevices(*facts_, *configuration_, &resources));
+  BERTH_ASSIGN_OR_RETURN(claim_settings_, ClaimSettingsOf(*configuration_));
+  account_->SetResources(std::move(resources));
+  return absl::OkStatus();
+}
+
 absl::StatusOr<std::shared_ptr<const Audit>> Node::AuditLocked(MonotonicTime now, Cause cause) {
   // After these checks nothing can fail, so the account gets only facts that stay.
   BERTH_RETURN_IF_ERROR(VerifyFacts(*facts_));
-  if (cause == Cause::kPass) {
-    NodeResources resources = ResourcesOf(*facts_, *configuration_);
-    AddUnits(*facts_, *configuration_, identity_->uuid, &resources);
-    BERTH_RETURN_IF_ERROR(AddDevices(*facts_, *configuration_, &resources));
-    BERTH_ASSIGN_OR_RETURN(claim_settings_, ClaimSettingsOf(*configuration_));
-    account_->SetResources(std::move(resources));
-  }
+  if (cause == Cause::kPass) BERTH_RETURN_IF_ERROR(TakeResourcesLocked());
   if (records_) account_->SetDeviceProviders(DeviceProvidersOf(name_, *records_));
   const AddedTraits added_traits = added_traits_.traits();
   BERTH_ASSIGN_OR_RETURN(
@@ -165,6 +160,7 @@ absl::StatusOr<std::shared_ptr<const Audit>> Node::AuditLocked(MonotonicTime now
   const std::shared_ptr<const Audit> before = audit_;
   const bool drifted = DriftedLocked(audit);
   audit_ = std::make_shared<const Audit>(std::move(audit));
+  changes_wait_ = false;
   // A claim changes only the node's accounting, and placement made the claim itself. So the report
   // can wait: a report for each claim would double the number of placement's writes.
   const bool can_wait = cause == Cause::kPush && before != nullptr && !drifted &&
@@ -284,95 +280,6 @@ void Node::Welcome(Standing standing, int64_t last_sequence) {
 void Node::OrderSnapshot() {
   FairLock lock(&mutex_);
   outbox_.OrderSnapshot();
-}
-
-void Node::ChangeRecords(const std::function<bool(Records*, NodeAccount*)>& change,
-                         MonotonicTime now) {
-  Replies replies;
-  FairLock lock(&mutex_);
-  const bool first = !records_.has_value();
-  if (first) records_.emplace();
-  const bool changed = change(&*records_, &*account_);
-  if (first && account_) {
-    for (const auto& [uuid, instance] : account_->instances()) {
-      first_generations_[uuid] = instance.generation;
-    }
-  }
-  if (facts_ && (changed || first))
-    AuditLocked(now, first ? Cause::kRecords : Cause::kPush).status().IgnoreError();
-  AnswerWaitersLocked(absl::OkStatus(), &replies);
-}
-
-std::optional<Outbox::Outgoing> Node::NextReport(std::optional<Records>* records) {
-  FairLock lock(&mutex_);
-  // The first report waits for the records, because without records the audit finds no orphans.
-  if (!records_) return std::nullopt;
-  std::optional<Outbox::Outgoing> report = outbox_.Next();
-  if (report) *records = records_;
-  return report;
-}
-
-void Node::Acknowledge(int64_t sequence, const std::map<std::string, int64_t>& generations,
-                       const std::vector<std::string>& unknown_traits, MonotonicTime now) {
-  FairLock lock(&mutex_);
-  const std::optional<Outbox::Outgoing> flight = outbox_.in_flight();
-  if (!outbox_.Acknowledge(sequence)) return;
-  unknown_traits_.insert(unknown_traits.begin(), unknown_traits.end());
-  if (!records_) records_.emplace();
-  for (const WantedProvider& wanted : flight->audit->report.providers) {
-    KnownProvider* known = FindProvider(&*records_, wanted.uuid);
-    if (known == nullptr) known = &records_->tree.emplace_back();
-    known->uuid = wanted.uuid;
-    known->name = wanted.name;
-    known->parent_uuid = wanted.parent_uuid;
-    known->inventories = wanted.inventories;
-    known->traits = EffectiveTraits(known->traits, wanted.traits);
-    for (const std::string& trait : unknown_traits_) known->traits.erase(trait);
-    for (const auto& [trait, present] : wanted.traits) {
-      if (!present) added_traits_.Forget(wanted.uuid, trait);
-    }
-  }
-  for (const auto& [uuid, generation] : generations) {
-    KnownProvider* const known = FindProvider(&*records_, uuid);
-    if (known != nullptr) known->generation = generation;
-  }
-  account_->SetDeviceProviders(DeviceProvidersOf(name_, *records_));  // T-263
-  NoteSettledLocked(now);
-}
-
-bool Node::Reject(int64_t sequence, bool again, std::optional<std::vector<KnownProvider>> tree,
-                  MonotonicTime now) {
-  FairLock lock(&mutex_);
-  const std::optional<Outbox::Outgoing> flight = outbox_.in_flight();
-  if (!outbox_.Reject(sequence, again)) return true;
-  const Report& refused = flight->audit->report;
-  // Placement does not say which one of several consumers it refused.
-  if (!again && refused.holdings.size() > 1) heals_singly_ = true;
-  if (!again && refused.holdings.size() == 1) {
-    const WantedHolding& holding = refused.holdings[0];
-    refused_holdings_.emplace(holding.consumer_uuid, holding.generation);
-  }
-  if (tree) {
-    if (!records_) records_.emplace();
-    records_->tree = *std::move(tree);
-    if (facts_) AuditLocked(now, Cause::kRecords).status().IgnoreError();
-  }
-  return again || !refused.moves_resources;
-}
-
-std::string Node::acknowledged_digest() const {
-  FairLock lock(&mutex_);
-  return outbox_.acknowledged_digest();
-}
-
-std::optional<LedgerRevision> Node::told_up_to() const {
-  FairLock lock(&mutex_);
-  return records_ ? records_->told_up_to : std::nullopt;
-}
-
-void Node::WantAllRecords() {
-  FairLock lock(&mutex_);
-  if (records_) records_->told_up_to.reset();
 }
 
 }  // namespace berth::tracker

@@ -50,6 +50,10 @@ struct MoveDrop {
 
 class Node {
  public:
+  // An audit takes milliseconds under the lock if the node has many guests, and claims wait for the
+  // lock. So changes that follow each other quickly are audited together, once in this time.
+  static constexpr std::chrono::milliseconds kAuditPause{100};
+
   struct Options {
     NodeConfiguration configuration;
     Observer::Surroundings surroundings;
@@ -177,13 +181,18 @@ class Node {
   void AnswerWrite(int64_t id, const absl::Status& answer, MonotonicTime now);
   // Calls `change`, which edits the records and the account. If `change` returns true, audits the
   // last facts with the new records, without asking the hypervisor. If only the accounting has
-  // changed, the new report waits for the next pass.
+  // changed, the new report waits for the next pass. If changes were audited less than kAuditPause
+  // ago, the audit waits for AuditChanges.
   //
   // REQUIRES: the identity is known.
   void ChangeRecords(const std::function<bool(Records*, NodeAccount*)>& change, MonotonicTime now);
+  // Audits all changes that wait for an audit, if it is time. Returns whether there was an audit.
+  bool AuditChanges(MonotonicTime now);
+  // Returns when AuditChanges will have something to do. Nothing: no change waits for an audit.
+  std::optional<MonotonicTime> changes_due() const;
   // Returns the report to send now, if there is one. Sets `records` to the records that this report
-  // is based on.
-  std::optional<Outbox::Outgoing> NextReport(std::optional<Records>* records);
+  // is based on: changes that wait for an audit are audited before.
+  std::optional<Outbox::Outgoing> NextReport(MonotonicTime now, std::optional<Records>* records);
   // To be called when placement has applied the report `sequence`. The providers of the report go
   // into the records, with `generations`, by provider uuid. `unknown_traits`: the traits that
   // placement does not know.
@@ -277,8 +286,12 @@ class Node {
   // fail only if the facts are new: facts that have passed an audit pass it again.
   absl::StatusOr<std::shared_ptr<const Audit>> AuditLocked(MonotonicTime now, Cause cause)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Gives the account what the node has, by the facts.
+  absl::Status TakeResourcesLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Leaves out of the report what placement has refused: see Reject.
   void LeaveOutRefusedLocked(Report* report) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Audits the last facts with all changes of records until now.
+  void AuditChangesLocked(MonotonicTime now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   bool DriftedLocked(const Audit& audit) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void NoteSettledLocked(MonotonicTime now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
@@ -309,7 +322,9 @@ class Node {
   // reports one at a time, so that one that cannot be made does not hinder the others.
   bool heals_singly_ ABSL_GUARDED_BY(mutex_) = false;
   std::shared_ptr<const Audit> audit_ ABSL_GUARDED_BY(mutex_);
-  std::vector<std::string> warnings_ ABSL_GUARDED_BY(mutex_);  // that nobody has taken yet
+  bool changes_wait_ ABSL_GUARDED_BY(mutex_) = false;  // records have changed since the last audit
+  MonotonicTime audit_changes_at_ ABSL_GUARDED_BY(mutex_) = {};  // not before this time
+  std::vector<std::string> warnings_ ABSL_GUARDED_BY(mutex_);    // that nobody has taken yet
   PassOutcome last_ ABSL_GUARDED_BY(mutex_);
   // When the last good pass began. If no pass was good yet: when the first pass began.
   std::optional<MonotonicTime> audited_at_ ABSL_GUARDED_BY(mutex_);

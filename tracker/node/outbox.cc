@@ -28,11 +28,15 @@ bool Outbox::MaySend() const {
   return open && newest_ != nullptr && !in_flight_ && tries_in_a_row_ < kTriesInARowMax;
 }
 
+bool Outbox::HasReport() const {
+  const bool news = newest_digest_ != acknowledged_digest_;
+  return MaySend() && (news || standing_ == Standing::kSendAll || repair_wanted_);
+}
+
 std::optional<Outbox::Outgoing> Outbox::Next() {
-  if (!MaySend()) return std::nullopt;
+  if (!HasReport()) return std::nullopt;
   const bool news = newest_digest_ != acknowledged_digest_;
   const bool asked = standing_ == Standing::kSendAll;
-  if (!news && !asked && !repair_wanted_) return std::nullopt;
   Outgoing report;
   report.sequence = ++sequence_;
   report.snapshot = snapshot_wanted_ || asked || acknowledged_ == nullptr;

@@ -51,6 +51,8 @@ class Outbox {
   // providers differ from the acknowledged report.
   void Offer(std::shared_ptr<const Audit> audit, bool pass, bool repair);
 
+  // Whether a report is to be sent now.
+  bool HasReport() const;
   // Returns the report to send now, which is in flight from then on. Nothing: no report is to be
   // sent now.
   std::optional<Outgoing> Next();

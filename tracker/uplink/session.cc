@@ -134,8 +134,10 @@ void UplinkSession::Work() {
   }
   if (hears && !stops) {
     Hear(response_);
-    callbacks_.records_changed();
   }
+  bool audited = false;
+  for (Node* const node : nodes_) audited = node->AuditChanges(Clock::now()) || audited;
+  if ((hears && !stops) || audited) callbacks_.records_changed();
   if (!welcomed() && Clock::now() >= patience_) {
     context_.TryCancel();
     patience_ = Clock::now() + kLong;
@@ -156,6 +158,7 @@ UplinkSession::Clock::time_point UplinkSession::NextDue(bool silent) const {
   if (silent) return Clock::now() + kLong;  // something that is due has to wait, too
   Clock::time_point due = next_beat_;
   for (const auto& [node, when] : not_before_) due = std::min(due, when);
+  for (const Node* const node : nodes_) due = std::min(due, node->changes_due().value_or(due));
   return due;
 }
 
@@ -238,7 +241,7 @@ bool UplinkSession::MakeReport() {
     if (!identity || greeted_.count(identity->uuid) == 0) continue;
     if (not_before_.count(identity->uuid) != 0) continue;
     std::optional<Records> records;
-    const std::optional<Outbox::Outgoing> report = node->NextReport(&records);
+    const std::optional<Outbox::Outgoing> report = node->NextReport(now, &records);
     if (!report) continue;
     *request_.mutable_report() = WireReport(*report, records, node->view().last);
     return true;

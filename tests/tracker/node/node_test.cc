@@ -117,6 +117,61 @@ TEST_F(NodeTest, APassThatFailsChangesNothing) {
   EXPECT_EQ(Pass().audit->report.accounting.reserve.memory_mib, 1024);  // T-63
 }
 
+TEST_F(NodeTest, ChangesThatFollowEachOtherAreAuditedTogether) {
+  const MonotonicTime now = std::chrono::steady_clock::now();
+  const auto disable = [&](bool disabled) {
+    const auto change = [=](Records* records, NodeAccount*) {
+      records->service_disabled = disabled;
+      return true;
+    };
+    node_->ChangeRecords(change, now);
+  };
+  const auto disabled = [](const Audit& audit) {
+    return audit.report.providers[0].traits.at("COMPUTE_STATUS_DISABLED");
+  };
+  node_->Welcome(Standing::kKnown, 0);
+  node_->ChangeRecords(DisableService, now);  // the first records
+  disable(true);
+  EXPECT_EQ(node_->changes_due(), std::nullopt) << "a change after a quiet time is audited at once";
+  std::optional<Records> records;
+  std::optional<Outbox::Outgoing> report = node_->NextReport(now, &records);
+  ASSERT_TRUE(report.has_value());
+  EXPECT_TRUE(disabled(*report->audit));
+  node_->Acknowledge(report->sequence, {}, {}, now);
+
+  const auto before = node_->view().audit;
+  disable(true);
+  disable(false);
+  EXPECT_EQ(node_->view().audit, before);
+  ASSERT_EQ(node_->changes_due(), now + Node::kAuditPause);
+  EXPECT_FALSE(node_->AuditChanges(now));
+  EXPECT_FALSE(node_->NextReport(now, &records).has_value());
+  EXPECT_TRUE(node_->AuditChanges(now + Node::kAuditPause));
+  EXPECT_EQ(node_->changes_due(), std::nullopt);
+  report = node_->NextReport(now + Node::kAuditPause, &records);
+  ASSERT_TRUE(report.has_value()) << "each change that matters is reported";
+  EXPECT_FALSE(disabled(*report->audit));
+}
+
+TEST_F(NodeTest, AReportHasAllRecordsUntilItIsSent) {
+  const MonotonicTime now = std::chrono::steady_clock::now();
+  const auto enable = [](Records* records, NodeAccount*) {
+    records->service_disabled = false;
+    return true;
+  };
+  node_->Welcome(Standing::kSendAll, 0);
+  node_->ChangeRecords(DisableService, now);
+  node_->ChangeRecords(DisableService, now);
+  node_->ChangeRecords(enable, now);
+  ASSERT_TRUE(node_->changes_due().has_value());
+  std::optional<Records> records;
+  const std::optional<Outbox::Outgoing> report = node_->NextReport(now, &records);
+  ASSERT_TRUE(report.has_value());
+  EXPECT_FALSE(report->audit->report.providers[0].traits.at("COMPUTE_STATUS_DISABLED"));
+  EXPECT_EQ(records->service_disabled, false);
+  EXPECT_EQ(node_->changes_due(), std::nullopt);
+}
+
 TEST_F(NodeTest, RemovesTraitsThatNoFileHasAnyMore) {  // T-220
   const auto traits = [](Node* node) {
     return node->Pass(std::chrono::steady_clock::now()).audit->report.providers[0].traits;
@@ -133,7 +188,7 @@ TEST_F(NodeTest, RemovesTraitsThatNoFileHasAnyMore) {  // T-220
   restarted.Welcome(Standing::kSendAll, 0);
   restarted.ChangeRecords([](auto&&...) { return true; }, now);
   std::optional<Records> records;
-  const std::optional<Outbox::Outgoing> report = restarted.NextReport(&records);
+  const std::optional<Outbox::Outgoing> report = restarted.NextReport(now, &records);
   ASSERT_TRUE(report.has_value());
   EXPECT_FALSE(traits(&restarted).at("CUSTOM_A"));  // placement has not answered yet
   restarted.Acknowledge(report->sequence, {}, {}, now);
