@@ -5,8 +5,10 @@
 #include <set>
 #include <utility>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
+#include "tracker/audit/placed_children.h"
 #include "tracker/ground/uuid.h"
 
 namespace berth::tracker {
@@ -26,6 +28,7 @@ class Children {
   ChildProviders Describe() {
     DescribeGpus();
     DescribeMemoryEncryption();
+    KeepPlaced();
     return std::move(children_);
   }
 
@@ -44,6 +47,7 @@ class Children {
     if (total <= 0) return;
     WantedProvider child;
     child.name = absl::StrCat(node_name_, "_", suffix);
+    described_.insert(child.name);
     const KnownProvider* const known = Known(child.name);
     if (known != nullptr && known->traits.count("OWNER_NOVA") == 0) {
       children_.problems.push_back(absl::StrCat(
@@ -55,7 +59,45 @@ class Children {
     child.inventories[resource_class] = {total, 0, 1, max_unit, 1, 1.0};
     child.traits["OWNER_NOVA"] = true;
     if (!trait.empty() && IsStandardTrait(trait)) child.traits[trait] = true;
+    if (known != nullptr) KeepUsed(*known, &child);
     children_.providers.push_back(std::move(child));
+  }
+
+  // Lets the child have what consumers hold of it: placement would refuse a report with less, and
+  // with it all other changes of the node.
+  void KeepUsed(const KnownProvider& known, WantedProvider* child) {
+    for (const auto& [name, placed] : AsUsed(known, *records_).inventories) {
+      const auto [offered, is_gone] = child->inventories.try_emplace(name, placed);
+      if (!is_gone && offered->second.total >= placed.total) continue;
+      offered->second.total = placed.total;
+      children_.problems.push_back(absl::StrCat("provider ", child->name, ": consumers hold ",
+                                                placed.total, " of ", name,
+                                                ", more than there is; no more is offered"));
+    }
+  }
+
+  // The children that the host has no more, as far as consumers hold something of them. If the
+  // devices could not be listed, nobody knows which GPUs the host has.
+  void KeepPlaced() {
+    if (records_ == nullptr) return;
+    const std::string gpus = absl::StrCat(node_name_, "_pci_");
+    const std::string keys = absl::StrCat(node_name_, "_amd_sev");
+    for (const KnownProvider& known : records_->tree) {
+      const bool is_gpu = absl::StartsWith(known.name, gpus);
+      const bool is_ours = known.traits.count("OWNER_NOVA") != 0 && !known.parent_uuid.empty();
+      if (!is_ours || described_.count(known.name) != 0) continue;
+      if (!is_gpu && !absl::StartsWith(known.name, keys)) continue;
+      if (is_gpu && !facts_.devices_known) {
+        children_.providers.push_back(AsPlaced(known));
+        continue;
+      }
+      WantedProvider child = AsUsed(known, *records_);
+      if (child.inventories.empty()) continue;
+      children_.problems.push_back(absl::StrCat("provider ", known.name,
+                                                " offers nothing any more, but consumers hold "
+                                                "resources of it; it goes when they do"));
+      children_.providers.push_back(std::move(child));
+    }
   }
 
   // Returns the type that guests get from a device, or null.
@@ -126,6 +168,7 @@ class Children {
   const std::string& node_uuid_;
   const absl::string_view node_name_;
   const Records* const records_;
+  std::set<std::string> described_;  // the names of all children that the host has
   ChildProviders children_;
 };
 

@@ -25,7 +25,9 @@ struct ChildProviders {
 // A GPU offers as many virtual GPUs of its configured type as exist or can still be made, but not
 // more than max_instances (T-207). A kind of memory encryption offers as many guests as the
 // hypervisor or the setting allows, whichever is less (T-208). A child that offers nothing is left
-// out, and placement deletes it.
+// out, and placement deletes it. But of what consumers hold, a child always offers as much: otherwise
+// placement would refuse the whole report. If the devices could not be listed, the GPUs stay as
+// placement has them.
 //
 // A child keeps the uuid of the provider with its name in `records`, which may be null. Otherwise its
 // uuid follows from the node's uuid and the child's name. If somebody else has made a provider with

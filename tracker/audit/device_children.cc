@@ -8,6 +8,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "tracker/audit/placed_children.h"
 #include "tracker/audit/standard_data.h"
 #include "tracker/devices/device_providers.h"
 #include "tracker/ground/uuid.h"
@@ -27,15 +28,6 @@ std::map<std::string, const KnownProvider*> FindPlaced(absl::string_view node_na
     placed[absl::AsciiStrToLower(known.name.substr(prefix.size()))] = &known;
   }
   return placed;
-}
-
-std::map<std::string, int64_t> UsedOf(const KnownProvider& known, const Records& records) {
-  std::map<std::string, int64_t> used;
-  for (const KnownAllocation& allocation : records.allocations) {
-    if (allocation.provider_uuid != known.uuid) continue;
-    for (const auto& [name, amount] : allocation.amounts) used[name] += amount;
-  }
-  return used;
 }
 
 PlacedDeviceProviders SumUp(const std::map<std::string, const KnownProvider*>& placed,
@@ -61,24 +53,6 @@ WantedProvider AsWanted(const DeviceProvider& provider, const std::string& node_
       provider.total, provider.reserved, 1, provider.total, 1, 1.0};
   for (const std::string& trait : provider.traits) {
     if (absl::StartsWith(trait, "CUSTOM_") || IsStandardTrait(trait)) child.traits[trait] = true;
-  }
-  return child;
-}
-
-WantedProvider AsPlaced(const KnownProvider& known) {
-  WantedProvider child{known.uuid, known.name, known.parent_uuid, known.inventories, {}};
-  for (const std::string& trait : known.traits) child.traits[trait] = true;
-  return child;
-}
-
-// The provider of devices that have gone: what consumers still hold, and no more. Its traits stay as
-// they are.
-WantedProvider AsUsed(const KnownProvider& known, const Records& records) {
-  WantedProvider child{known.uuid, known.name, known.parent_uuid, {}, {}};
-  for (const auto& [name, used] : UsedOf(known, records)) {
-    const auto inventory = known.inventories.find(name);
-    if (inventory == known.inventories.end()) continue;
-    child.inventories[name] = {used, std::min(inventory->second.reserved, used), 1, used, 1, 1.0};
   }
   return child;
 }

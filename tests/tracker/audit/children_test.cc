@@ -126,6 +126,57 @@ TEST(Children, KeepTheirUuids) {  // T-184
             "u1");
 }
 
+// Records in which consumers hold `used` of the class on a child of the node.
+Records Holding(const std::string& suffix, const std::string& resource_class, int64_t used) {
+  Records records;
+  records.tree = {{"u1",
+                   "node-1_" + suffix,
+                   kChildrensRoot,
+                   1,
+                   {{resource_class, {8, 0, 1, 8, 1, 1.0}}},
+                   {"OWNER_NOVA"}}};
+  if (used > 0) records.allocations = {{"u1", "guest", "", {{resource_class, used}}}};
+  return records;
+}
+
+TEST(Children, ThatHaveGoneOfferWhatConsumersHold) {
+  const NodeConfiguration none;
+  Records records = Holding("pci_0000_05_00_0", "VGPU", 3);
+  ChildProviders children = ChildrenOf(OrdinaryFacts(), none, &records);
+  ASSERT_THAT(Totals(children), ElementsAre("node-1_pci_0000_05_00_0 VGPU 3"));
+  EXPECT_EQ(children.providers[0].uuid, "u1");
+  EXPECT_THAT(children.problems, ElementsAre(HasSubstr("offers nothing any more")));
+  records = Holding("amd_sev", "MEM_ENCRYPTION_CONTEXT", 1);
+  children = ChildrenOf(OrdinaryFacts(), none, &records);
+  EXPECT_THAT(Totals(children), ElementsAre("node-1_amd_sev MEM_ENCRYPTION_CONTEXT 1"));
+  records = Holding("pci_0000_05_00_0", "VGPU", 0);
+  EXPECT_THAT(ChildrenOf(OrdinaryFacts(), none, &records).providers, IsEmpty());
+  records = Holding("0000:05:00.0", "CUSTOM_PCI_1_2", 1);  // of another kind of child
+  EXPECT_THAT(ChildrenOf(OrdinaryFacts(), none, &records).providers, IsEmpty());
+}
+
+TEST(Children, NeverOfferLessThanConsumersHold) {
+  NodeConfiguration node;
+  node.mediated_types = {{"nvidia-64", {}, "VGPU", 2}};
+  Records records = Holding("pci_0000_05_00_0", "VGPU", 3);
+  ChildProviders children = ChildrenOf(HostWithGpus(), node, &records);
+  EXPECT_THAT(Totals(children), ElementsAre("node-1_pci_0000_05_00_0 VGPU 3"));
+  EXPECT_THAT(children.problems, ElementsAre(HasSubstr("consumers hold 3 of VGPU")));
+  records = Holding("pci_0000_05_00_0", "VGPU", 2);
+  EXPECT_THAT(ChildrenOf(HostWithGpus(), node, &records).problems, IsEmpty());
+  node.mediated_types[0].resource_class = "CUSTOM_G";
+  EXPECT_THAT(Totals(ChildrenOf(HostWithGpus(), node, &records)),
+              ElementsAre("node-1_pci_0000_05_00_0 CUSTOM_G 2", "node-1_pci_0000_05_00_0 VGPU 2"));
+}
+
+TEST(Gpus, StayIfTheDevicesCouldNotBeListed) {
+  Facts facts = OrdinaryFacts();
+  facts.devices_known = false;
+  const Records records = Holding("pci_0000_05_00_0", "VGPU", 0);
+  const ChildProviders children = ChildrenOf(facts, NodeConfiguration(), &records);
+  EXPECT_THAT(Totals(children), ElementsAre("node-1_pci_0000_05_00_0 VGPU 8"));
+}
+
 TEST(Children, AreNotTakenFromOthers) {  // T-202
   Records records;
   records.tree = {{"u1", "node-1_amd_sev", kChildrensRoot, 1, {}, {"CUSTOM_MINE"}}};
