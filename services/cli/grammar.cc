@@ -57,6 +57,12 @@ void AddOptions(CLI::App& app, Said* flags) {
           absl::StrCat("The server; unix:PATH is possible too [", Settings().endpoint, "]"));
   AddText(app, "-o,--output", "output", flags, "FORMAT",
           "How to print: table, json or name [table]");
+  AddText(app, "--tls-certificate", "tls-certificate", flags, "FILE",
+          "Your certificate (PEM), then those that lead to the CA");
+  AddText(app, "--tls-key", "tls-key", flags, "FILE", "The private key of your certificate (PEM)");
+  AddText(app, "--tls-ca", "tls-ca", flags, "FILE", "The CAs that are trusted (PEM)");
+  AddText(app, "--trust-domain", "trust-domain", flags, "DOMAIN",
+          "DOMAIN in the ids spiffe://DOMAIN/ROLE/NAME of all certificates");
   AddText(app, "--timeout", "timeout", flags, "TIME",
           "How long each call may take, such as 5s [10s]");
   AddText(app, "--request-id", "request-id", flags, "ID",

@@ -28,12 +28,14 @@ sigset_t BlockSignals() {
   sigaddset(&signals, SIGTERM);
   sigaddset(&signals, SIGINT);
   sigaddset(&signals, SIGCHLD);
+  sigaddset(&signals, SIGHUP);
   pthread_sigmask(SIG_BLOCK, &signals, nullptr);
   signal(SIGPIPE, SIG_IGN);
   return signals;
 }
 
-// Keeps the private PostgreSQL running until SIGTERM or SIGINT comes. Fails if PostgreSQL ended too
+// Keeps the private PostgreSQL running until SIGTERM or SIGINT comes. SIGHUP makes the process look
+// at its certificates at once. Fails if PostgreSQL ended too
 // often. After Serve a second signal ends the process at once.
 absl::Status Serve(PlacementProcess& process, const sigset_t& signals) {
   absl::Status status;
@@ -46,6 +48,7 @@ absl::Status Serve(PlacementProcess& process, const sigset_t& signals) {
     // lost: it stays pending.
     const timespec timeout = absl::ToTimespec(std::min(*wait, absl::Hours(1)));
     received = sigtimedwait(&signals, nullptr, &timeout);
+    if (received == SIGHUP) process.LookAtCertificates();
   }
   signal(SIGTERM, SIG_DFL);
   signal(SIGINT, SIG_DFL);

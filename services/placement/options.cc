@@ -2,6 +2,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "placement/ground/status_macros.h"
 
 namespace berth::services {
 namespace {
@@ -71,6 +72,13 @@ void AddPlacementOptions(PlacementOptions* options, Config* config) {
   AddLimits(options, config);
 }
 
+CertificateUse PlacementCertificateUse() {
+  CertificateUse use;
+  use.role = kPlacementRole;
+  use.server = true;
+  return use;
+}
+
 absl::Status CheckPlacementOptions(const PlacementOptions& options) {
   const Bound bounds[] = {
       {"workers", options.workers, 0, 1024},
@@ -100,6 +108,7 @@ absl::Status CheckPlacementOptions(const PlacementOptions& options) {
       !absl::StartsWith(options.database, "postgres://")) {
     return absl::InvalidArgumentError("--database must begin with postgresql://");
   }
+  BERTH_RETURN_IF_ERROR(CheckTls(options.tls, PlacementCertificateUse()));
   return CheckListeners(options);
 }
 

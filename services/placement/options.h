@@ -41,6 +41,9 @@ struct PlacementOptions : ServiceOptions {
 // Declares all settings. `options` must live until Config::Parse returns.
 void AddPlacementOptions(PlacementOptions* options, Config* config);
 
+// What the certificate of placement must be good for. `berth health` of a container presents it, too.
+CertificateUse PlacementCertificateUse();
+
 // Fails with kInvalidArgument or kFailedPrecondition for settings that cannot work. The error
 // message is for the person who wrote the settings.
 absl::Status CheckPlacementOptions(const PlacementOptions& options);

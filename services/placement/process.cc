@@ -36,6 +36,7 @@ using placement::Ledger;
 
 constexpr char kDatabaseName[] = "berth";
 constexpr absl::Duration kTimerStep = absl::Milliseconds(20);
+constexpr absl::Duration kCertificateStep = absl::Seconds(1);
 constexpr absl::Duration kSessionStep = absl::Seconds(1);
 constexpr absl::Duration kStandardNamesWithin = absl::Seconds(30);
 constexpr absl::Duration kOperatorCallMax = absl::Minutes(2);  // one statement, of a self-check
@@ -170,7 +171,8 @@ class PlacementProcess::Impl {
   absl::Status StartServer() {
     std::vector<grpc::Service*> registered;
     for (const auto& service : services) registered.push_back(service.get());
-    BERTH_ASSIGN_OR_RETURN(server, Server::Start(options, registered));
+    BERTH_ASSIGN_OR_RETURN(server, Server::Start(options, registered, tls.get()));
+    if (tls != nullptr) MeasureTls(tls.get(), &metrics);
     MeasurePlacement(ledger.get(), workers.get(), sessions.get(), options.stale_migration_age,
                      &metrics);
     metrics.AddSource([this](Samples* samples) { watches->Measure(samples); });
@@ -217,7 +219,18 @@ class PlacementProcess::Impl {
     server->health().Set("writes", reads && ledger->health().writable);
   }
 
+  absl::Status OpenCertificates() {
+    BERTH_ASSIGN_OR_RETURN(tls, OpenTls(options, PlacementCertificateUse()));
+    if (tls == nullptr) return absl::OkStatus();
+    certificates = std::make_unique<Loop>("certificates", [this] {
+      tls->Look();
+      return kCertificateStep;
+    });
+    return absl::OkStatus();
+  }
+
   const PlacementOptions options;
+  std::unique_ptr<Tls> tls;  // null: no TLS
   std::string url;
   std::unique_ptr<Cluster> cluster;
   std::unique_ptr<Ledger> ledger;
@@ -241,13 +254,15 @@ class PlacementProcess::Impl {
   absl::Time next_sessions = absl::InfinitePast();
   std::unique_ptr<Loop> timer;
   std::unique_ptr<Loop> liveness;
+  std::unique_ptr<Loop> certificates;
 };
 
 PlacementProcess::PlacementProcess(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 
 PlacementProcess::~PlacementProcess() {
   impl_->metrics.StopListening();  // first: a reading uses parts that end below
-  impl_->liveness.reset();         // before the timer, which ends calls that hang
+  impl_->certificates.reset();
+  impl_->liveness.reset();  // before the timer, which ends calls that hang
   impl_->timer.reset();
   impl_->database_watch.Close();
   if (impl_->ledger != nullptr) impl_->ledger->Stop(absl::Now() + kStopWithin);
@@ -266,6 +281,7 @@ absl::StatusOr<std::unique_ptr<PlacementProcess>> PlacementProcess::Start(
     const PlacementOptions& options) {
   std::unique_ptr<PlacementProcess> process(new PlacementProcess(std::make_unique<Impl>(options)));
   Impl& impl = *process->impl_;
+  BERTH_RETURN_IF_ERROR(impl.OpenCertificates());
   BERTH_RETURN_IF_ERROR(impl.OpenDatabase());
   BERTH_RETURN_IF_ERROR(impl.OpenLedger());
   const absl::Status named = EnsureStandardNames(impl.ledger.get());
@@ -286,6 +302,10 @@ const std::vector<std::string>& PlacementProcess::addresses() const {
 absl::StatusOr<absl::Duration> PlacementProcess::TendDatabase(absl::Time now) {
   if (impl_->cluster == nullptr) return absl::InfiniteDuration();
   return impl_->cluster->Tend(now);
+}
+
+void PlacementProcess::LookAtCertificates() {
+  if (impl_->tls != nullptr) impl_->tls->Look();
 }
 
 bool PlacementProcess::Drain() {

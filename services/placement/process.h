@@ -26,6 +26,8 @@ class PlacementProcess {
   // Starts the private PostgreSQL again if it has ended. Returns how long the caller may wait until
   // the next call: for ever if there is no private PostgreSQL. Fails like Cluster::Tend.
   absl::StatusOr<absl::Duration> TendDatabase(absl::Time now);
+  // Looks at the files of the certificates at once, if there are any.
+  void LookAtCertificates();
   // Stops gracefully. Returns whether all calls ended by themselves.
   bool Drain();
 

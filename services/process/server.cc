@@ -13,6 +13,7 @@
 #include "grpcpp/ext/proto_server_reflection_plugin.h"
 #include "grpcpp/server.h"
 #include "grpcpp/server_builder.h"
+#include "placement/ground/check.h"
 #include "placement/ground/status_macros.h"
 #include "services/process/log.h"
 
@@ -32,17 +33,17 @@ constexpr int kFirstReadBytes = 1024;
 
 std::string HostOf(const std::string& address) { return address.substr(0, address.rfind(':')); }
 
-absl::Status CheckAddress(const std::string& address, bool insecure_listen) {
+absl::Status CheckAddress(const std::string& address, bool reachable) {
   if (!absl::StartsWith(address, "unix:") && address.find(':') == std::string::npos) {
     return absl::InvalidArgumentError(absl::StrCat(
         "listen address '", address, "' is not valid: write HOST:PORT, [IPV6]:PORT or unix:PATH"));
   }
-  if (insecure_listen || IsLoopback(address)) return absl::OkStatus();
+  if (reachable || IsLoopback(address)) return absl::OkStatus();
   return absl::FailedPreconditionError(
       absl::StrCat("will not listen on ", address,
                    ": other machines can reach this address, and callers are not identified. "
-                   "Listen on 127.0.0.1, "
-                   "or give --insecure-listen if the network can be trusted"));
+                   "Give --tls-certificate, --tls-key, --tls-ca and --trust-domain, or listen on "
+                   "127.0.0.1, or give --insecure-listen if the network can be trusted"));
 }
 
 void SetLimits(const ServerOptions& options, grpc::ServerBuilder* builder) {
@@ -93,8 +94,9 @@ bool IsLoopback(const std::string& address) {
 
 absl::Status CheckListeners(const ServerOptions& options) {
   if (options.listen.empty()) return absl::InvalidArgumentError("--listen names no address");
+  const bool reachable = options.tls.given() || options.insecure_listen;
   for (const std::string& address : options.listen) {
-    BERTH_RETURN_IF_ERROR(CheckAddress(address, options.insecure_listen));
+    BERTH_RETURN_IF_ERROR(CheckAddress(address, reachable));
   }
   return absl::OkStatus();
 }
@@ -116,7 +118,9 @@ Server::~Server() {
 }
 
 absl::StatusOr<std::unique_ptr<Server>> Server::Start(const ServerOptions& options,
-                                                      const std::vector<grpc::Service*>& services) {
+                                                      const std::vector<grpc::Service*>& services,
+                                                      Tls* tls) {
+  BERTH_CHECK((tls != nullptr) == options.tls.given());
   BERTH_RETURN_IF_ERROR(CheckListeners(options));
   grpc::reflection::InitProtoReflectionServerBuilderPlugin();
   grpc::channelz::experimental::InitChannelzService();
@@ -124,9 +128,11 @@ absl::StatusOr<std::unique_ptr<Server>> Server::Start(const ServerOptions& optio
   grpc::ServerBuilder builder;
   SetLimits(options, &builder);
   LeaveOutUnused(&builder);
+  const std::shared_ptr<grpc::ServerCredentials> credentials =
+      tls == nullptr ? grpc::InsecureServerCredentials() : tls->ForServer();
   std::vector<int> ports(options.listen.size(), 0);
   for (size_t i = 0; i < ports.size(); ++i) {
-    builder.AddListeningPort(options.listen[i], grpc::InsecureServerCredentials(), &ports[i]);
+    builder.AddListeningPort(options.listen[i], credentials, &ports[i]);
   }
   builder.RegisterService(impl->health.service());
   for (grpc::Service* service : services) builder.RegisterService(service);

@@ -14,12 +14,14 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "services/process/health.h"
+#include "services/process/tls.h"
 
 namespace berth::services {
 
 struct ServerOptions {
   std::vector<std::string> listen;  // HOST:PORT (port 0: a free port), [IPV6]:PORT or unix:PATH
-  bool insecure_listen = false;     // allow addresses that other machines can reach
+  bool insecure_listen = false;     // without TLS: allow addresses that other machines can reach
+  TlsSettings tls;                  // if given, every listener demands client certificates
   std::string address_file;         // file for the addresses, one a line; empty: no file
   int message_mib_max = 4;
   int streams_max = 1024;                             // open calls of one connection
@@ -36,12 +38,14 @@ absl::Status CheckListeners(const ServerOptions& options);
 
 class Server {
  public:
-  // Listens and answers. Fails with
-  //   kFailedPrecondition  an address can be reached by other machines, without `insecure_listen`
+  // Listens and answers. `tls` is null exactly if options.tls is not given. Fails with
+  //   kFailedPrecondition  an address can be reached by other machines, without TLS and without
+  //                        `insecure_listen`
   //   kUnavailable         an address cannot be used
   //   kPermissionDenied    the address file cannot be written
   static absl::StatusOr<std::unique_ptr<Server>> Start(const ServerOptions& options,
-                                                       const std::vector<grpc::Service*>& services);
+                                                       const std::vector<grpc::Service*>& services,
+                                                       Tls* tls = nullptr);
   ~Server();
 
   // The addresses for clients, with the ports that are used.

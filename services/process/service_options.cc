@@ -5,14 +5,18 @@
 #include <cstdlib>
 
 #include "absl/strings/str_cat.h"
+#include "services/process/log.h"
 
 namespace berth::services {
 
 void AddServiceOptions(ServiceOptions* options, Config* config) {
   config->Add("listen", &options->listen,
               "Address on which to serve gRPC: HOST:PORT or unix:PATH; repeatable");
-  config->Add("insecure-listen", &options->insecure_listen,
-              "Allow addresses that other machines can reach, although callers are not identified");
+  config->Add(
+      "insecure-listen", &options->insecure_listen,
+      "Without TLS: allow addresses that other machines can reach, although callers are not "
+      "identified");
+  AddTlsOptions(&options->tls, config);
   config->Add("address-file", &options->address_file,
               "File to which to write the addresses on which gRPC is served");
   config->Add("metrics-listen", &options->metrics_listen,
@@ -23,6 +27,34 @@ void AddServiceOptions(ServiceOptions* options, Config* config) {
                     "Write log messages of this level and above");
   config->Add("drain-max", &options->drain_max,
               "On SIGTERM: how much time begun calls get to finish");
+}
+
+void AddTlsOptions(TlsSettings* tls, Config* config) {
+  config->Add("tls-certificate", &tls->files.certificate,
+              "PEM file with the certificate of this process, then those that lead to the CA");
+  config->Add("tls-key", &tls->files.key, "PEM file with the private key of the certificate");
+  config->Add("tls-ca", &tls->files.ca,
+              "PEM file with the certificates of the CAs that are trusted");
+  config->Add("trust-domain", &tls->trust_domain,
+              "DOMAIN in the ids spiffe://DOMAIN/ROLE/NAME of all certificates");
+}
+
+absl::StatusOr<std::unique_ptr<Tls>> OpenTls(const ServiceOptions& options,
+                                             const CertificateUse& use) {
+  if (!options.tls.given()) return std::unique_ptr<Tls>();
+  const Tls::Tell tell = [](bool wrong, const std::string& text) {
+    Log(wrong ? LogLevel::kWarning : LogLevel::kInfo, text);
+  };
+  PassOnGrpcLog(tell);
+  return Tls::Open(options.tls, use, tell);
+}
+
+void MeasureTls(const Tls* tls, Metrics* metrics) {
+  metrics->AddSource([tls](Samples* samples) {
+    samples->Gauge("certificate_not_after_seconds",
+                   "When the certificate in use ends, in seconds since 1970",
+                   static_cast<double>(absl::ToUnixSeconds(tls->not_after())));
+  });
 }
 
 std::string DefaultStateDirectory(const std::string& program) {

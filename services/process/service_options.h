@@ -2,10 +2,14 @@
 #ifndef BERTH_SERVICES_PROCESS_SERVICE_OPTIONS_H_
 #define BERTH_SERVICES_PROCESS_SERVICE_OPTIONS_H_
 
+#include <memory>
 #include <string>
 
+#include "absl/status/statusor.h"
 #include "services/process/config.h"
+#include "services/process/metrics.h"
 #include "services/process/server.h"
+#include "services/process/tls.h"
 
 namespace berth::services {
 
@@ -18,6 +22,17 @@ struct ServiceOptions : ServerOptions {
 // Declares the settings of ServiceOptions that both services offer. `options` must live until
 // Config::Parse returns.
 void AddServiceOptions(ServiceOptions* options, Config* config);
+
+// Declares the settings of TLS.
+void AddTlsOptions(TlsSettings* tls, Config* config);
+
+// Opens the certificates of a service, and passes on to the log what happens to them and what gRPC
+// logs. Null if `options` has no TLS. Fails like Tls::Open.
+absl::StatusOr<std::unique_ptr<Tls>> OpenTls(const ServiceOptions& options,
+                                             const CertificateUse& use);
+
+// Adds the end of the certificate in use to `metrics`, which `tls` must outlive.
+void MeasureTls(const Tls* tls, Metrics* metrics);
 
 // /var/lib/PROGRAM for root, else a directory under the user's state home.
 std::string DefaultStateDirectory(const std::string& program);

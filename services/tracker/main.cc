@@ -16,8 +16,10 @@
 #include "grpcpp/impl/codegen/service_type.h"
 #include "services/process/libraries.h"
 #include "services/process/log.h"
+#include "services/process/loops.h"
 #include "services/process/metrics.h"
 #include "services/process/server.h"
+#include "services/process/tls.h"
 #include "services/process/version.h"
 #include "services/tracker/host.h"
 #include "services/tracker/reload.h"
@@ -30,6 +32,7 @@
 namespace berth::services {
 namespace {
 
+constexpr absl::Duration kCertificateStep = absl::Seconds(1);
 constexpr char kServiceName[] = "berth.tracker.v1.TrackerService";
 
 // The signals that this process receives with sigtimedwait.
@@ -65,9 +68,11 @@ std::vector<std::string> RetiredNodes(const TrackerHost& host) {
 
 tracker::Uplink::Options UplinkOptions(const TrackerOptions& options, const TrackerHost& host,
                                        const std::string& machine_id,
-                                       const std::string& incarnation, const Server& server) {
+                                       const std::string& incarnation, const Server& server,
+                                       Tls* tls) {
   tracker::Uplink::Options uplink;
   uplink.target = options.placement;
+  if (tls != nullptr) uplink.credentials = tls->ForChannel({kPlacementRole});
   uplink.host = host.configuration().host;
   uplink.incarnation = incarnation;
   uplink.machine_id = machine_id;
@@ -113,8 +118,20 @@ int RunUntilStopped(tracker::Uplink::Options uplink, TrackerHost* host, Server* 
   return refused ? 1 : 0;
 }
 
+// Looks at the files of the certificates while it lives, on a thread of its own: a disk may hang.
+std::unique_ptr<Loop> FollowCertificates(Tls* tls) {
+  if (tls == nullptr) return nullptr;
+  return std::make_unique<Loop>("certificates", [tls] {
+    tls->Look();
+    return kCertificateStep;
+  });
+}
+
 int Serve(const TrackerSettings& settings, const std::function<void(TrackerHost*)>& reload) {
   const TrackerOptions& options = settings.options;
+  const absl::StatusOr<std::unique_ptr<Tls>> tls =
+      OpenTls(options, TrackerCertificateUse(settings.configuration.host));
+  if (!tls.ok()) return Fail(tls.status());
   absl::StatusOr<std::unique_ptr<tracker::StateDirectory>> state =
       tracker::StateDirectory::Open(settings.configuration.state_path);
   if (!state.ok()) return Fail(state.status());
@@ -125,18 +142,25 @@ int Serve(const TrackerSettings& settings, const std::function<void(TrackerHost*
   Metrics metrics("tracker");
   TrackerHost host(settings.configuration);
   host.AddMetrics(&metrics);
+  if (*tls != nullptr) MeasureTls(tls->get(), &metrics);
   const absl::Status started = host.Start(StopPending);
   if (!started.ok()) return Fail(started);
   const std::unique_ptr<grpc::Service> service = MakeTrackerService(&host, incarnation, &metrics);
-  absl::StatusOr<std::unique_ptr<Server>> server = Server::Start(options, {service.get()});
+  absl::StatusOr<std::unique_ptr<Server>> server =
+      Server::Start(options, {service.get()}, tls->get());
   if (!server.ok()) return Fail(server.status());
   if (!options.metrics_listen.empty()) {
     const absl::StatusOr<std::string> address = metrics.Listen(options.metrics_listen);
     if (!address.ok()) return Fail(address.status());
     Log(LogLevel::kInfo, "metrics are served", {{"address", *address}});
   }
-  return RunUntilStopped(UplinkOptions(options, host, *machine_id, incarnation, **server), &host,
-                         server->get(), reload);
+  const std::unique_ptr<Loop> certificates = FollowCertificates(tls->get());
+  return RunUntilStopped(
+      UplinkOptions(options, host, *machine_id, incarnation, **server, tls->get()), &host,
+      server->get(), [&](TrackerHost* reloaded) {
+        if (*tls != nullptr) (*tls)->Look();
+        reload(reloaded);
+      });
 }
 
 // Lets all threads share one heap. By default the C library gives a dozen threads heaps of their
@@ -154,6 +178,12 @@ int Main(int argc, char** argv) {
     return 2;
   }
   if (settings->next == Config::Next::kEnd) return 0;
+  const absl::Status certificates =
+      CheckTls(settings->options.tls, TrackerCertificateUse(settings->configuration.host));
+  if (!certificates.ok()) {
+    std::fprintf(stderr, "berth-tracker: %s\n", std::string(certificates.message()).c_str());
+    return 2;
+  }
   if (settings->next == Config::Next::kCheckOnly) {
     for (const std::string& warning : settings->warnings) {
       std::printf("warning: %s\n", warning.c_str());

@@ -311,6 +311,14 @@ NodeConfiguration ReadHypervisor(const std::string& text) {
 
 }  // namespace
 
+CertificateUse TrackerCertificateUse(const std::string& host) {
+  CertificateUse use;
+  use.role = kTrackerRole;
+  use.name = host;
+  use.server = use.client = true;
+  return use;
+}
+
 absl::Status AddNodes(const TrackerOptions& options, tracker::Configuration* configuration) {
   NodeConfiguration defaults;
   for (const auto& [name, text] : options.node_defaults) {

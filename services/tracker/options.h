@@ -40,6 +40,9 @@ struct TrackerOptions : ServiceOptions {
   absl::Duration orphan_confirmation = absl::Seconds(5);
 };
 
+// What the certificate of the tracker of `host` must be good for.
+CertificateUse TrackerCertificateUse(const std::string& host);
+
 // Adds all settings to `config`, which writes them to `options` when it parses.
 void AddTrackerOptions(TrackerOptions* options, Config* config);
 

@@ -93,6 +93,13 @@ std::vector<std::string> WaitingForRestart(const TrackerOptions& running,
   const auto look = [&](const char* name, auto field) {
     if (running.*field != read.*field) names.emplace_back(name);
   };
+  const auto look_at_file = [&](const char* name, auto field) {
+    if (running.tls.files.*field != read.tls.files.*field) names.emplace_back(name);
+  };
+  look_at_file("tls-certificate", &CertificateTexts::certificate);
+  look_at_file("tls-key", &CertificateTexts::key);
+  look_at_file("tls-ca", &CertificateTexts::ca);
+  if (running.tls.trust_domain != read.tls.trust_domain) names.emplace_back("trust-domain");
   look("placement", &TrackerOptions::placement);
   look("listen", &TrackerOptions::listen);
   look("insecure-listen", &TrackerOptions::insecure_listen);

@@ -18,6 +18,7 @@
 
 namespace grpc {
 class Channel;
+class ChannelCredentials;
 }  // namespace grpc
 
 namespace berth::tracker {
@@ -25,6 +26,7 @@ namespace berth::tracker {
 struct UplinkOptions {
   std::string target;                      // placement's address in the form that gRPC expects
   std::shared_ptr<grpc::Channel> channel;  // null: the uplink opens one of its own to `target`
+  std::shared_ptr<grpc::ChannelCredentials> credentials;  // of an own channel; null: no TLS
   std::string host;
   std::string binary = "berth-tracker";
   std::string incarnation;

@@ -26,7 +26,10 @@ std::shared_ptr<grpc::Channel> Uplink::OpenChannel(const Options& options) {
   arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
   // Placement limits the sizes of its messages by an option that the tracker does not know.
   arguments.SetMaxReceiveMessageSize(-1);
-  return grpc::CreateCustomChannel(options.target, grpc::InsecureChannelCredentials(), arguments);
+  return grpc::CreateCustomChannel(
+      options.target,
+      options.credentials == nullptr ? grpc::InsecureChannelCredentials() : options.credentials,
+      arguments);
 }
 
 Uplink::Uplink(Options options, std::vector<Node*> nodes, Callbacks callbacks)

@@ -5,20 +5,24 @@
 #include <csignal>
 #include <utility>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "grpcpp/create_channel.h"
 #include "grpcpp/generic/generic_stub.h"
 #include "grpcpp/security/credentials.h"
 #include "grpcpp/support/byte_buffer.h"
+#include "placement/ground/mutex.h"
 #include "placement/ground/status_macros.h"
 #include "services/cli/session/failure.h"
+#include "services/process/spiffe_id.h"
 #include "services/process/version.h"
 
 namespace berth::cli {
 namespace {
 
 constexpr int kMessageBytesMax = 64 << 20;
+constexpr absl::Duration kCertificateStep = absl::Seconds(1);
 constexpr absl::Duration kLook =
     absl::Milliseconds(50);  // time between two checks for an interrupt
 
@@ -57,6 +61,31 @@ absl::Status StatusOf(const grpc::Status& status) {
       status.error_details());
 }
 
+// The roles of the servers that serve `method`. Trackers and placement serve health and reflection.
+std::vector<std::string> RolesFor(const std::string& method) {
+  if (absl::StartsWith(method, "/berth.tracker.")) return {services::kTrackerRole};
+  if (absl::StartsWith(method, "/berth.")) return {services::kPlacementRole};
+  return {services::kPlacementRole, services::kTrackerRole};
+}
+
+// Keeps why the last TLS handshake failed. Thread-safe.
+class HandshakeFailure {
+ public:
+  void Tell(const std::string& text) {
+    placement::MutexLock lock(&mutex_);
+    // Our own check says more than gRPC's log line about it.
+    if (text_.empty() || absl::StartsWith(text, "refused")) text_ = text;
+  }
+  std::string text() {
+    placement::MutexLock lock(&mutex_);
+    return text_;
+  }
+
+ private:
+  placement::Mutex mutex_;
+  std::string text_ ABSL_GUARDED_BY(mutex_);
+};
+
 }  // namespace
 
 void CatchInterrupts() {
@@ -66,14 +95,54 @@ void CatchInterrupts() {
 
 class Connection::Impl {
  public:
-  explicit Impl(const std::string& endpoint) {
+  Impl(const std::string& server, const services::TlsSettings& settings)
+      : endpoint(server), tls_settings(settings) {}
+
+  // Makes `channel` and `stub` those for calls of `method`.
+  absl::Status Use(const std::string& method) {
+    const std::vector<std::string> roles = RolesFor(method);
+    if (channel != nullptr && (tls == nullptr || roles == roles_used)) return absl::OkStatus();
+    std::shared_ptr<grpc::ChannelCredentials> credentials = grpc::InsecureChannelCredentials();
+    if (tls_settings.given()) {
+      BERTH_RETURN_IF_ERROR(OpenTls());
+      credentials = tls->ForChannel(roles);
+    }
     grpc::ChannelArguments arguments;
     arguments.SetUserAgentPrefix(absl::StrCat("berth/", services::kVersion));
     arguments.SetMaxReceiveMessageSize(kMessageBytesMax);
     arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
-    channel = grpc::CreateCustomChannel(endpoint, grpc::InsecureChannelCredentials(), arguments);
+    channel = grpc::CreateCustomChannel(endpoint, credentials, arguments);
     stub = std::make_unique<grpc::GenericStub>(channel);
+    roles_used = roles;
+    return absl::OkStatus();
   }
+
+  absl::Status OpenTls() {
+    if (tls != nullptr) return absl::OkStatus();
+    services::CertificateUse use;
+    use.client = true;
+    const services::Tls::Tell tell = [told = failure](bool wrong, const std::string& text) {
+      if (wrong) told->Tell(text);
+    };
+    services::PassOnGrpcLog(tell);
+    BERTH_ASSIGN_OR_RETURN(tls, services::Tls::Open(tls_settings, use, tell));
+    next_look = absl::Now() + kCertificateStep;
+    return absl::OkStatus();
+  }
+
+  // A command may run for days, longer than a certificate is valid.
+  void LookAtCertificates() {
+    if (tls == nullptr || absl::Now() < next_look) return;
+    tls->Look();
+    next_look = absl::Now() + kCertificateStep;
+  }
+
+  std::string WhyNot() {
+    const std::string why = failure->text();
+    return why.empty() ? absl::StrCat("no server answers at ", endpoint)
+                       : absl::StrCat("no connection to the server at ", endpoint, ": ", why);
+  }
+
   ~Impl() {
     queue.Shutdown();
     void* tag = nullptr;
@@ -92,6 +161,7 @@ class Connection::Impl {
       const auto until = absl::ToChronoTime(absl::Now() + kLook);
       if (queue.AsyncNext(&tag, &ok, until) != grpc::CompletionQueue::TIMEOUT) return ok;
       if (tick) tick();
+      LookAtCertificates();
       if (interrupts > 0 && !cancelled) {
         context->TryCancel();
         cancelled = true;
@@ -99,23 +169,30 @@ class Connection::Impl {
     }
   }
 
+  const std::string endpoint;
+  const services::TlsSettings tls_settings;
+  const std::shared_ptr<HandshakeFailure> failure = std::make_shared<HandshakeFailure>();
+  std::unique_ptr<services::Tls> tls;  // null: not opened yet, or no TLS
+  absl::Time next_look;
+  std::vector<std::string> roles_used;
   std::shared_ptr<grpc::Channel> channel;
   std::unique_ptr<grpc::GenericStub> stub;
   grpc::CompletionQueue queue;
 };
 
-Connection::Connection(const std::string& endpoint)
-    : endpoint_(endpoint), impl_(std::make_unique<Impl>(endpoint)) {}
+Connection::Connection(const std::string& endpoint, const services::TlsSettings& tls)
+    : endpoint_(endpoint), impl_(std::make_unique<Impl>(endpoint, tls)) {}
 Connection::~Connection() = default;
 
-absl::Status Connection::Connect(absl::Duration timeout) {
+absl::Status Connection::Connect(const std::string& method, absl::Duration timeout) {
+  BERTH_RETURN_IF_ERROR(impl_->Use(method));
   const absl::Time deadline = absl::Now() + timeout;
   grpc_connectivity_state state = impl_->channel->GetState(/*try_to_connect=*/true);
   while (state != GRPC_CHANNEL_READY) {
     if (interrupts > 0) return Interrupted();
     if (state == GRPC_CHANNEL_TRANSIENT_FAILURE || absl::Now() >= deadline) {
-      return Refused(absl::StatusCode::kUnavailable, kUnreachable,
-                     absl::StrCat("no server answers at ", endpoint_), {{{"endpoint", endpoint_}}});
+      return Refused(absl::StatusCode::kUnavailable, kUnreachable, impl_->WhyNot(),
+                     {{{"endpoint", endpoint_}}});
     }
     impl_->channel->WaitForStateChange(state,
                                        absl::ToChronoTime(std::min(deadline, absl::Now() + kLook)));
@@ -126,7 +203,7 @@ absl::Status Connection::Connect(absl::Duration timeout) {
 
 absl::StatusOr<std::string> Connection::Call(const std::string& method, const std::string& request,
                                              absl::Duration timeout) {
-  BERTH_RETURN_IF_ERROR(Connect(timeout));
+  BERTH_RETURN_IF_ERROR(Connect(method, timeout));
   grpc::ClientContext context;
   context.set_deadline(absl::ToChronoTime(absl::Now() + timeout));
   const auto call = impl_->stub->PrepareUnaryCall(&context, method, Bytes(request), &impl_->queue);
@@ -144,7 +221,7 @@ absl::Status Connection::Stream(const std::string& method, const std::vector<std
                                 std::optional<absl::Duration> timeout,
                                 const std::function<absl::Status(const std::string&)>& receive,
                                 const std::function<void(size_t)>& sent) {
-  BERTH_RETURN_IF_ERROR(Connect(timeout.value_or(absl::Seconds(10))));
+  BERTH_RETURN_IF_ERROR(Connect(method, timeout.value_or(absl::Seconds(10))));
   grpc::ClientContext context;
   if (timeout) context.set_deadline(absl::ToChronoTime(absl::Now() + *timeout));
   const auto call = impl_->stub->PrepareCall(&context, method, &impl_->queue);

@@ -15,6 +15,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "services/process/tls.h"
 
 namespace berth::cli {
 
@@ -25,12 +26,15 @@ void CatchInterrupts();
 class Connection {
  public:
   // `endpoint`: HOST:PORT, [IPV6]:PORT or unix:PATH. Does not connect yet.
-  explicit Connection(const std::string& endpoint);
+  // Without `tls` settings the connection is neither encrypted nor are the two sides identified.
+  explicit Connection(const std::string& endpoint, const services::TlsSettings& tls = {});
   ~Connection();
 
-  // Connects, unless the connection is open already. Fails with kUnavailable / UNREACHABLE (the
-  // message names the endpoint) or with kCancelled / INTERRUPTED. If it fails, nothing was sent.
-  absl::Status Connect(absl::Duration timeout);
+  // Connects for calls of `method`, unless the connection is open already. With TLS the certificate
+  // of the server must have the role that serves the method. Fails with kUnavailable / UNREACHABLE
+  // (the message names the endpoint), with kCancelled / INTERRUPTED, or with kInvalidArgument if own
+  // certificates are wrong. If it fails, nothing was sent.
+  absl::Status Connect(const std::string& method, absl::Duration timeout);
 
   // Sends one request and returns the answer. `method`: "/package.Service/Method". Fails with the
   // server's error and its details, with kUnavailable like Connect, or with kCancelled /

@@ -30,6 +30,11 @@ const google::protobuf::MethodDescriptor* MethodOf(const google::protobuf::Messa
   return nullptr;
 }
 
+std::string PathOf(const google::protobuf::MethodDescriptor& method) {
+  return absl::StrCat("/", std::string(method.service()->full_name()), "/",
+                      std::string(method.name()));
+}
+
 // Whether after this error nobody knows if a write that was sent has taken effect.
 bool LeavesOpen(const absl::Status& status) {
   const std::string reason = ReasonOf(status);
@@ -53,7 +58,8 @@ std::string RandomUuid() {
 }
 
 Connection& Session::Server() {
-  if (connection_ == nullptr) connection_ = std::make_unique<Connection>(settings.endpoint);
+  if (connection_ == nullptr)
+    connection_ = std::make_unique<Connection>(settings.endpoint, settings.tls);
   return *connection_;
 }
 
@@ -74,11 +80,9 @@ absl::Status Session::Call(google::protobuf::Message& request, google::protobuf:
   BERTH_CHECK(method != nullptr && method->output_type() == answer->GetDescriptor());
   // If the connection cannot be opened, nothing was sent, so the outcome of the write is known: it
   // was not done.
-  BERTH_RETURN_IF_ERROR(Server().Connect(Timeout()));
+  BERTH_RETURN_IF_ERROR(Server().Connect(PathOf(*method), Timeout()));
   const std::string id = Stamp(&request);
-  const auto bytes = Server().Call(absl::StrCat("/", std::string(method->service()->full_name()),
-                                                "/", std::string(method->name())),
-                                   request.SerializeAsString(), Timeout());
+  const auto bytes = Server().Call(PathOf(*method), request.SerializeAsString(), Timeout());
   if (!bytes.ok()) {
     return id.empty() ? bytes.status() : OfRequest(bytes.status(), id, LeavesOpen(bytes.status()));
   }
@@ -93,7 +97,7 @@ absl::Status Session::SendBytes(const google::protobuf::Message& type,
                                 Progress* progress, google::protobuf::Message* answer) {
   const google::protobuf::MethodDescriptor* method = MethodOf(type);
   BERTH_CHECK(method != nullptr && method->output_type() == answer->GetDescriptor());
-  BERTH_RETURN_IF_ERROR(Server().Connect(Timeout()));
+  BERTH_RETURN_IF_ERROR(Server().Connect(PathOf(*method), Timeout()));
   const auto sent = [&](size_t count) {
     progress->Tell("sending", static_cast<int64_t>(count), static_cast<int64_t>(requests.size()));
     if (count == requests.size()) {
@@ -101,9 +105,7 @@ absl::Status Session::SendBytes(const google::protobuf::Message& type,
     }
   };
   const absl::Status streamed = Server().Stream(
-      absl::StrCat("/", std::string(method->service()->full_name()), "/",
-                   std::string(method->name())),
-      requests, settings.timeout.value_or(kStreamTimeout),
+      PathOf(*method), requests, settings.timeout.value_or(kStreamTimeout),
       [answer](const std::string& bytes) {
         return answer->ParseFromString(bytes)
                    ? absl::OkStatus()

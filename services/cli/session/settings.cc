@@ -14,8 +14,9 @@
 namespace berth::cli {
 namespace {
 
-constexpr const char* kNames[] = {"endpoint", "output", "timeout", "request-id",
-                                  "no-color", "bars",   "columns", "sort"};
+constexpr const char* kNames[] = {"endpoint",        "output",  "timeout", "request-id",
+                                  "no-color",        "bars",    "columns", "sort",
+                                  "tls-certificate", "tls-key", "tls-ca",  "trust-domain"};
 
 std::string Variable(const std::string& name) {
   return absl::StrCat("BERTH_", absl::AsciiStrToUpper(absl::StrReplaceAll(name, {{"-", "_"}})));
@@ -56,6 +57,14 @@ absl::Status ReadTimeout(const std::string& value, std::optional<absl::Duration>
   return absl::OkStatus();
 }
 
+// The setting of TLS with this name; null if there is none.
+std::string* TlsSetting(const std::string& name, services::TlsSettings* tls) {
+  if (name == "tls-certificate") return &tls->files.certificate;
+  if (name == "tls-key") return &tls->files.key;
+  if (name == "tls-ca") return &tls->files.ca;
+  return name == "trust-domain" ? &tls->trust_domain : nullptr;
+}
+
 absl::Status Read(const std::string& name, const std::string& value, Settings* settings) {
   if (name == "endpoint") {
     if (value.empty()) return Wrong(name, value, "it must be HOST:PORT or unix:PATH");
@@ -77,6 +86,8 @@ absl::Status Read(const std::string& name, const std::string& value, Settings* s
     settings->columns = absl::StrSplit(value, ',', absl::SkipEmpty());
   } else if (name == "sort") {
     settings->sort = value;
+  } else if (std::string* text = TlsSetting(name, &settings->tls); text != nullptr) {
+    *text = value;
   } else {
     return absl::InvalidArgumentError(absl::StrCat("there is no setting '", name, "'"));
   }

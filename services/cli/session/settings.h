@@ -14,6 +14,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "services/process/tls.h"
 
 namespace berth::cli {
 
@@ -21,6 +22,7 @@ enum class Format { kTable, kJson, kName };
 
 struct Settings {
   std::string endpoint = "127.0.0.1:7310";
+  services::TlsSettings tls;
   Format format = Format::kTable;
   std::optional<absl::Duration> timeout;  // absent: 10 s, and no timeout for streams
   std::string request_id;                 // empty: each write gets a random one

@@ -1,0 +1,48 @@
+#include "services/process/caller.h"
+
+#include <memory>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "grpc/grpc_security_constants.h"
+#include "grpcpp/server_context.h"
+#include "services/process/certificates.h"
+#include "services/process/spiffe_id.h"
+
+namespace berth::services {
+namespace {
+
+constexpr size_t kEndsKeptMax = 256;
+
+std::string PropertyOf(const grpc::AuthContext& context, const char* name) {
+  const std::vector<grpc::string_ref> values = context.FindPropertyValues(name);
+  return values.size() == 1 ? std::string(values[0].data(), values[0].size()) : "";
+}
+
+// Like CertificateEnd. Each thread remembers certificates, because one connection makes many calls
+// with one certificate.
+absl::Time RememberedEnd(const std::string& pem) {
+  thread_local absl::flat_hash_map<std::string, absl::Time> ends;
+  const auto found = ends.find(pem);
+  if (found != ends.end()) return found->second;
+  if (ends.size() >= kEndsKeptMax) ends.clear();
+  return ends[pem] = CertificateEnd(pem);
+}
+
+}  // namespace
+
+Caller CallerOf(const grpc::ServerContextBase& context) {
+  Caller caller;
+  const std::shared_ptr<const grpc::AuthContext> auth = context.auth_context();
+  if (auth == nullptr) return caller;
+  // gRPC sets this property only if the certificate has exactly one URI.
+  const auto id = ParseSpiffeId(PropertyOf(*auth, GRPC_PEER_SPIFFE_ID_PROPERTY_NAME));
+  if (!id.ok()) return caller;
+  caller.domain = id->domain;
+  caller.role = id->role;
+  caller.name = id->name;
+  caller.not_after = RememberedEnd(PropertyOf(*auth, GRPC_X509_PEM_CERT_PROPERTY_NAME));
+  return caller;
+}
+
+}  // namespace berth::services

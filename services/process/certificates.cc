@@ -1,0 +1,313 @@
+#include "services/process/certificates.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <ctime>
+#include <memory>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "openssl/bio.h"
+#include "openssl/err.h"
+#include "openssl/pem.h"
+#include "openssl/x509.h"
+#include "openssl/x509_vfy.h"
+#include "openssl/x509v3.h"
+#include "placement/ground/status_macros.h"
+
+namespace berth::services {
+namespace {
+
+using Bio = std::unique_ptr<BIO, decltype(&BIO_free)>;
+using Certificate = std::unique_ptr<X509, decltype(&X509_free)>;
+using Key = std::unique_ptr<EVP_PKEY, decltype(&EVP_PKEY_free)>;
+
+constexpr int64_t kFileBytesMax = 1 << 20;
+
+absl::Status BadFile(absl::string_view what, absl::string_view path, absl::string_view wrong) {
+  return absl::InvalidArgumentError(absl::StrCat(what, " ", path, ": ", wrong));
+}
+
+// A file that is closed at the end of its scope.
+struct OpenFile {
+  explicit OpenFile(const std::string& path)
+      : number(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)) {}
+  ~OpenFile() {
+    if (number >= 0) close(number);
+  }
+  OpenFile(const OpenFile&) = delete;
+  OpenFile& operator=(const OpenFile&) = delete;
+  const int number;
+};
+
+absl::StatusOr<std::string> ReadPemFile(absl::string_view what, const std::string& path) {
+  const OpenFile file(path);
+  struct stat facts = {};
+  if (file.number < 0 || fstat(file.number, &facts) != 0) {
+    return BadFile(what, path,
+                   absl::StrCat("cannot be read: ", std::strerror(errno),
+                                "; the file must exist, and the user of this process must be "
+                                "allowed to read it"));
+  }
+  if (S_ISDIR(facts.st_mode)) return BadFile(what, path, "is a directory; name the file in it");
+  if (!S_ISREG(facts.st_mode)) return BadFile(what, path, "is not a regular file");
+  std::string text;
+  std::vector<char> piece(64 << 10);
+  ssize_t got = 0;
+  while ((got = read(file.number, piece.data(), piece.size())) > 0) {
+    text.append(piece.data(), static_cast<size_t>(got));
+    if (text.size() > kFileBytesMax) return BadFile(what, path, "is larger than 1 MiB");
+  }
+  if (got < 0) return BadFile(what, path, absl::StrCat("cannot be read: ", std::strerror(errno)));
+  if (text.empty()) return BadFile(what, path, "is empty");
+  return text;
+}
+
+// One part of a PEM file: from its BEGIN line to its END line.
+struct PemBlock {
+  std::string label;  // such as CERTIFICATE
+  std::string text;
+  int line = 0;  // of BEGIN
+};
+
+// Returns the blocks of `text`; fails if one does not end.
+absl::StatusOr<std::vector<PemBlock>> BlocksOf(absl::string_view what, const std::string& path,
+                                               const std::string& text) {
+  std::vector<PemBlock> blocks;
+  bool inside = false;
+  int number = 0;
+  for (absl::string_view line : absl::StrSplit(text, '\n')) {
+    ++number;
+    line = absl::StripTrailingAsciiWhitespace(line);
+    absl::string_view label = line;
+    if (!inside && absl::ConsumePrefix(&label, "-----BEGIN ") &&
+        absl::ConsumeSuffix(&label, "-----")) {
+      blocks.push_back({std::string(label), "", number});
+      inside = true;
+    }
+    if (!inside) continue;
+    absl::StrAppend(&blocks.back().text, line, "\n");
+    inside = !absl::StartsWith(line, "-----END ");
+  }
+  if (!inside) return blocks;
+  return BadFile(what, absl::StrCat(path, ":", blocks.back().line),
+                 "the block that begins here does not end; is the file complete?");
+}
+
+absl::StatusOr<std::vector<Certificate>> ReadCertificates(absl::string_view what,
+                                                          const std::string& path,
+                                                          const std::string& text) {
+  BERTH_ASSIGN_OR_RETURN(const std::vector<PemBlock> blocks, BlocksOf(what, path, text));
+  std::vector<Certificate> certificates;
+  for (const PemBlock& block : blocks) {
+    if (block.label != "CERTIFICATE") continue;
+    const Bio bio(BIO_new_mem_buf(block.text.data(), static_cast<int>(block.text.size())),
+                  BIO_free);
+    certificates.emplace_back(PEM_read_bio_X509(bio.get(), nullptr, nullptr, nullptr), X509_free);
+    if (certificates.back() == nullptr) {
+      ERR_clear_error();
+      return BadFile(what, absl::StrCat(path, ":", block.line),
+                     "the certificate that begins here cannot be read");
+    }
+  }
+  if (certificates.empty()) {
+    return BadFile(what, path, "has no certificate in the form PEM (-----BEGIN CERTIFICATE-----)");
+  }
+  return certificates;
+}
+
+int NoPassword(char*, int, int, void*) { return -1; }
+
+struct ReadKey {
+  Key key;
+  std::string text;
+};
+
+absl::StatusOr<ReadKey> ReadPrivateKey(const std::string& path, const std::string& text) {
+  BERTH_ASSIGN_OR_RETURN(const std::vector<PemBlock> blocks, BlocksOf("the key", path, text));
+  for (const PemBlock& block : blocks) {
+    if (!absl::EndsWith(block.label, "PRIVATE KEY")) continue;
+    if (absl::StrContains(block.label, "ENCRYPTED") || absl::StrContains(block.text, "ENCRYPTED")) {
+      return BadFile("the key", absl::StrCat(path, ":", block.line),
+                     "is encrypted, and Berth asks for no password; `openssl pkey` removes it");
+    }
+    const Bio bio(BIO_new_mem_buf(block.text.data(), static_cast<int>(block.text.size())),
+                  BIO_free);
+    Key key(PEM_read_bio_PrivateKey(bio.get(), nullptr, NoPassword, nullptr), EVP_PKEY_free);
+    if (key != nullptr) return ReadKey{std::move(key), block.text};
+    ERR_clear_error();
+    return BadFile("the key", absl::StrCat(path, ":", block.line), "cannot be read");
+  }
+  return BadFile("the key", path, "has no private key in the form PEM");
+}
+
+absl::Time TimeOf(const ASN1_TIME* time) {
+  std::tm parts = {};
+  if (ASN1_TIME_to_tm(time, &parts) != 1) return absl::InfinitePast();
+  return absl::FromTM(parts, absl::UTCTimeZone());
+}
+
+std::string Shown(absl::Time time) {
+  return absl::FormatTime(absl::RFC3339_sec, time, absl::UTCTimeZone());
+}
+
+absl::Status CheckTimes(const std::string& path, const X509* certificate, absl::Time now) {
+  const absl::Time begin = TimeOf(X509_get0_notBefore(certificate));
+  const absl::Time end = TimeOf(X509_get0_notAfter(certificate));
+  if (now < begin) {
+    return BadFile("the certificate", path,
+                   absl::StrCat("is valid only from ", Shown(begin), ", and now it is ", Shown(now),
+                                "; is the clock right?"));
+  }
+  if (now <= end) return absl::OkStatus();
+  return BadFile("the certificate", path,
+                 absl::StrCat("has expired at ", Shown(end), ", and now it is ", Shown(now),
+                              "; issue a new one"));
+}
+
+// The URIs in the subject alternative names of `certificate`.
+std::vector<std::string> UrisOf(const X509* certificate) {
+  std::vector<std::string> uris;
+  auto* names = static_cast<GENERAL_NAMES*>(
+      X509_get_ext_d2i(certificate, NID_subject_alt_name, nullptr, nullptr));
+  for (int i = 0; i < sk_GENERAL_NAME_num(names); ++i) {
+    const GENERAL_NAME* name = sk_GENERAL_NAME_value(names, i);
+    if (name->type != GEN_URI) continue;
+    const ASN1_IA5STRING* uri = name->d.uniformResourceIdentifier;
+    uris.emplace_back(reinterpret_cast<const char*>(ASN1_STRING_get0_data(uri)),
+                      static_cast<size_t>(ASN1_STRING_length(uri)));
+  }
+  GENERAL_NAMES_free(names);
+  return uris;
+}
+
+std::string Wanted(const CertificateUse& use) {
+  return UriOf({use.trust_domain, use.role.empty() ? "ROLE" : use.role,
+                use.name.empty() ? "NAME" : use.name});
+}
+
+absl::StatusOr<SpiffeId> CheckId(const std::string& path, const X509* certificate,
+                                 const CertificateUse& use) {
+  const std::vector<std::string> uris = UrisOf(certificate);
+  if (uris.size() != 1) {
+    return BadFile("the certificate", path,
+                   absl::StrCat("has ", uris.size(),
+                                " URIs as subject alternative names, but must "
+                                "have exactly one: ",
+                                Wanted(use)));
+  }
+  const absl::StatusOr<SpiffeId> id = ParseSpiffeId(uris[0]);
+  if (!id.ok()) {
+    return BadFile("the certificate", path,
+                   absl::StrCat("its URI ", id.status().message(), "; it must be ", Wanted(use)));
+  }
+  if (id->domain == use.trust_domain && (use.role.empty() || id->role == use.role) &&
+      (use.name.empty() || id->name == use.name)) {
+    return id;
+  }
+  return BadFile("the certificate", path,
+                 absl::StrCat("is that of ", UriOf(*id), ", but must be that of ", Wanted(use)));
+}
+
+struct FreeStore {
+  void operator()(X509_STORE* store) const { X509_STORE_free(store); }
+  void operator()(X509_STORE_CTX* context) const { X509_STORE_CTX_free(context); }
+  // Frees the stack, not what is in it.
+  void operator()(STACK_OF(X509) * stack) const { sk_X509_free(stack); }
+};
+
+// Checks for one purpose that `chain` leads to one of `cas`, in the way gRPC does it.
+absl::Status CheckChain(const CertificateTexts& files, const std::vector<Certificate>& chain,
+                        const std::vector<Certificate>& cas, int purpose, absl::Time now) {
+  const std::unique_ptr<X509_STORE, FreeStore> store(X509_STORE_new());
+  const std::unique_ptr<STACK_OF(X509), FreeStore> between(sk_X509_new_null());
+  const std::unique_ptr<X509_STORE_CTX, FreeStore> context(X509_STORE_CTX_new());
+  for (const Certificate& ca : cas) X509_STORE_add_cert(store.get(), ca.get());
+  for (size_t i = 1; i < chain.size(); ++i) sk_X509_push(between.get(), chain[i].get());
+  X509_STORE_set_flags(store.get(), X509_V_FLAG_PARTIAL_CHAIN | X509_V_FLAG_TRUSTED_FIRST);
+  X509_STORE_CTX_init(context.get(), store.get(), chain[0].get(), between.get());
+  X509_STORE_CTX_set_purpose(context.get(), purpose);
+  X509_STORE_CTX_set_time(context.get(), 0, absl::ToTimeT(now));
+  const bool good = X509_verify_cert(context.get()) == 1;
+  const int error = X509_STORE_CTX_get_error(context.get());
+  ERR_clear_error();
+  if (good) return absl::OkStatus();
+  const int depth = X509_STORE_CTX_get_error_depth(context.get());
+  return BadFile(
+      "the certificate", files.certificate,
+      absl::StrCat("does not pass as the certificate of a ",
+                   purpose == X509_PURPOSE_SSL_SERVER ? "server" : "client", " with the CAs in ",
+                   files.ca, ": ", X509_verify_cert_error_string(error), " (certificate ",
+                   depth + 1, " of the chain)"));
+}
+
+// The certificates as PEM, without what else their file has.
+std::string PemOf(const std::vector<Certificate>& certificates) {
+  const Bio bio(BIO_new(BIO_s_mem()), BIO_free);
+  for (const Certificate& certificate : certificates) {
+    PEM_write_bio_X509(bio.get(), certificate.get());
+  }
+  char* bytes = nullptr;
+  const auto size = BIO_get_mem_data(bio.get(), &bytes);
+  return std::string(bytes, static_cast<size_t>(size));
+}
+
+}  // namespace
+
+absl::StatusOr<CertificateTexts> ReadCertificateFiles(const CertificateTexts& files) {
+  CertificateTexts texts;
+  BERTH_ASSIGN_OR_RETURN(texts.certificate, ReadPemFile("the certificate", files.certificate));
+  BERTH_ASSIGN_OR_RETURN(texts.key, ReadPemFile("the key", files.key));
+  BERTH_ASSIGN_OR_RETURN(texts.ca, ReadPemFile("the CA file", files.ca));
+  return texts;
+}
+
+absl::StatusOr<CheckedCertificates> CheckCertificates(const CertificateTexts& files,
+                                                      const CertificateTexts& texts,
+                                                      const CertificateUse& use, absl::Time now) {
+  BERTH_ASSIGN_OR_RETURN(const std::vector<Certificate> chain,
+                         ReadCertificates("the certificate", files.certificate, texts.certificate));
+  BERTH_ASSIGN_OR_RETURN(const ReadKey key, ReadPrivateKey(files.key, texts.key));
+  BERTH_ASSIGN_OR_RETURN(const std::vector<Certificate> cas,
+                         ReadCertificates("the CA file", files.ca, texts.ca));
+  const X509* own = chain[0].get();
+  const bool fits = X509_check_private_key(own, key.key.get()) == 1;
+  ERR_clear_error();
+  if (!fits) {
+    return BadFile("the key", files.key,
+                   absl::StrCat("does not belong to the certificate ", files.certificate,
+                                "; give the key with which the certificate was requested, and put "
+                                "the own certificate first in its file"));
+  }
+  BERTH_RETURN_IF_ERROR(CheckTimes(files.certificate, own, now));
+  CheckedCertificates checked;
+  BERTH_ASSIGN_OR_RETURN(checked.id, CheckId(files.certificate, own, use));
+  if (use.server) {
+    BERTH_RETURN_IF_ERROR(CheckChain(files, chain, cas, X509_PURPOSE_SSL_SERVER, now));
+  }
+  if (use.client) {
+    BERTH_RETURN_IF_ERROR(CheckChain(files, chain, cas, X509_PURPOSE_SSL_CLIENT, now));
+  }
+  checked.texts = {PemOf(chain), key.text, PemOf(cas)};
+  checked.not_after = TimeOf(X509_get0_notAfter(own));
+  return checked;
+}
+
+absl::Time CertificateEnd(const std::string& pem) {
+  const Bio bio(BIO_new_mem_buf(pem.data(), static_cast<int>(pem.size())), BIO_free);
+  const Certificate certificate(PEM_read_bio_X509(bio.get(), nullptr, nullptr, nullptr), X509_free);
+  if (certificate == nullptr) {
+    ERR_clear_error();
+    return absl::InfinitePast();
+  }
+  return TimeOf(X509_get0_notAfter(certificate.get()));
+}
+
+}  // namespace berth::services

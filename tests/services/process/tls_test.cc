@@ -1,0 +1,308 @@
+// TLS over real sockets: who gets in, what a caller is known as, and certificates that change while
+// clients connect.
+#include "services/process/tls.h"
+
+#include <gmock/gmock.h>
+#include <grpcpp/create_channel.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <mutex>
+#include <random>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "grpc/health/v1/health.grpc.pb.h"
+#include "grpcpp/security/credentials.h"
+#include "grpcpp/server_builder.h"
+#include "services/process/caller.h"
+#include "services/process/server.h"
+#include "tests/processes/certificate_authority.h"
+
+namespace berth::services {
+namespace {
+
+using ::berth::testing::CertificateAuthority;
+using ::berth::testing::CertificatePaths;
+using ::berth::testing::CertificateWords;
+using ::berth::testing::IssuedCertificate;
+using ::grpc::health::v1::HealthCheckResponse;
+using ::testing::HasSubstr;
+
+constexpr char kDomain[] = "d.example";
+constexpr char kServerUri[] = "spiffe://d.example/placement/one";
+constexpr char kClientUri[] = "spiffe://d.example/operator/alice";
+constexpr absl::Duration kCallMax = absl::Seconds(10);
+
+// What was told, from any thread.
+class Told {
+ public:
+  Tls::Tell Teller() {
+    return [this](bool wrong, const std::string& text) {
+      const std::lock_guard<std::mutex> lock(mutex_);
+      lines_.push_back((wrong ? "wrong: " : "") + text);
+    };
+  }
+  std::string text() {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    return absl::StrJoin(lines_, "\n");
+  }
+
+ private:
+  std::mutex mutex_;
+  std::vector<std::string> lines_;
+};
+
+class TlsTest : public ::testing::Test {
+ protected:
+  TlsTest() {
+    directory_ = absl::StrCat(::testing::TempDir(), "berth-tls-",
+                              ::testing::UnitTest::GetInstance()->current_test_info()->name());
+    std::filesystem::remove_all(directory_);
+    std::filesystem::create_directories(directory_);
+  }
+
+  TlsSettings Settings(const std::string& name, const IssuedCertificate& issued,
+                       const std::string& ca) {
+    const CertificatePaths paths = testing::WriteCertificates(directory_, name, issued, ca);
+    return {{paths.certificate, paths.key, paths.ca}, kDomain};
+  }
+
+  std::unique_ptr<Tls> OpenOrDie(const TlsSettings& settings, bool server) {
+    CertificateUse use;
+    use.server = server;
+    use.client = !server;
+    auto tls = Tls::Open(settings, use, (server ? server_told_ : client_told_).Teller());
+    if (!tls.ok()) ADD_FAILURE() << tls.status();
+    return tls.ok() ? *std::move(tls) : nullptr;
+  }
+
+  void Serve(const IssuedCertificate& issued, const std::string& ca) {
+    ServerOptions options;
+    options.listen = {"127.0.0.1:0"};
+    options.tls = Settings("server", issued, ca);
+    server_tls_ = OpenOrDie(options.tls, true);
+    auto server = Server::Start(options, {}, server_tls_.get());
+    ASSERT_TRUE(server.ok()) << server.status();
+    server_ = *std::move(server);
+    server_->health().Set("", true);
+  }
+
+  // Makes a call over a new connection. The deadline only bounds a failure.
+  grpc::Status Call(const std::shared_ptr<grpc::ChannelCredentials>& credentials) {
+    grpc::ChannelArguments arguments;
+    arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
+    const auto stub = grpc::health::v1::Health::NewStub(
+        grpc::CreateCustomChannel(server_->addresses()[0], credentials, arguments));
+    grpc::ClientContext context;
+    context.set_deadline(absl::ToChronoTime(absl::Now() + kCallMax));
+    HealthCheckResponse response;
+    return stub->Check(&context, {}, &response);
+  }
+  // A client that accepts placement, with this certificate; its own checks are not made.
+  grpc::Status CallWith(const IssuedCertificate& issued, const std::string& ca) {
+    grpc::experimental::TlsChannelCredentialsOptions options;
+    options.set_certificate_provider(
+        std::make_shared<grpc::experimental::StaticDataCertificateProvider>(
+            ca, std::vector<grpc::experimental::IdentityKeyCertPair>{
+                    {issued.key, issued.certificate}}));
+    options.watch_root_certs();
+    options.watch_identity_key_cert_pairs();
+    options.set_certificate_verifier(
+        std::make_shared<grpc::experimental::NoOpCertificateVerifier>());
+    options.set_check_call_host(false);
+    return Call(grpc::experimental::TlsCredentials(options));
+  }
+  grpc::Status CallWith(const CertificateWords& words) {
+    return CallWith(ca_.Issue(words), ca_.pem());
+  }
+
+  const CertificateAuthority ca_{"one"};
+  const CertificateAuthority other_{"two"};
+  std::string directory_;
+  Told server_told_;
+  Told client_told_;
+  std::unique_ptr<Tls> server_tls_;
+  std::unique_ptr<Server> server_;
+};
+
+TEST_F(TlsTest, ServerAndClientKnowEachOther) {
+  Serve(ca_.Issue(kServerUri), ca_.pem());
+  const auto tls = OpenOrDie(Settings("client", ca_.Issue(kClientUri), ca_.pem()), false);
+  const grpc::Status called = Call(tls->ForChannel({kPlacementRole, kTrackerRole}));
+  EXPECT_TRUE(called.ok()) << called.error_message();
+  EXPECT_EQ(server_tls_->not_after(), CertificateEnd(ca_.Issue(kServerUri).certificate));
+  EXPECT_FALSE(Call(grpc::InsecureChannelCredentials()).ok());
+}
+
+TEST_F(TlsTest, AClientRefusesAServerOfAnotherRole) {
+  Serve(ca_.Issue("spiffe://d.example/tracker/host-1"), ca_.pem());
+  const auto tls = OpenOrDie(Settings("client", ca_.Issue(kClientUri), ca_.pem()), false);
+  EXPECT_TRUE(Call(tls->ForChannel({kTrackerRole})).ok());
+  EXPECT_FALSE(Call(tls->ForChannel({kPlacementRole})).ok());
+  EXPECT_THAT(client_told_.text(),
+              HasSubstr("is that of spiffe://d.example/tracker/host-1, but must be that of "
+                        "spiffe://d.example/placement/NAME"));
+}
+
+TEST_F(TlsTest, AServerRefusesClientsThatItCannotIdentify) {
+  Serve(ca_.Issue(kServerUri), ca_.pem());
+  EXPECT_TRUE(CallWith(ca_.Issue(kClientUri), ca_.pem()).ok());
+  CertificateWords words;
+  words.common_name = kClientUri;
+  EXPECT_FALSE(CallWith(words).ok());  // only a common name
+  words.dns = {"operator.d.example"};
+  EXPECT_FALSE(CallWith(words).ok());
+  words.uris = {kClientUri, "spiffe://d.example/operator/bob"};
+  EXPECT_FALSE(CallWith(words).ok());
+  words.uris = {"spiffe://e.example/operator/alice"};
+  EXPECT_FALSE(CallWith(words).ok());
+  words.uris = {kClientUri};
+  EXPECT_TRUE(CallWith(words).ok());
+  words.not_after = absl::Now() - absl::Minutes(1);
+  EXPECT_FALSE(CallWith(words).ok());
+  EXPECT_FALSE(CallWith(other_.Issue(kClientUri), ca_.pem()).ok());
+  EXPECT_THAT(server_told_.text(), HasSubstr("wrong: refused a TLS connection: the certificate of "
+                                             "the other side has 0 URIs"));
+}
+
+TEST_F(TlsTest, TwoCasMayStandSideBySide) {
+  const std::string both = other_.pem() + ca_.pem();
+  Serve(ca_.Issue(kServerUri), both);
+  EXPECT_TRUE(CallWith(ca_.Issue(kClientUri), both).ok());
+  EXPECT_TRUE(CallWith(other_.Issue(kClientUri), both).ok());
+}
+
+TEST_F(TlsTest, HalfASetIsRefused) {
+  const TlsSettings whole = Settings("own", ca_.Issue(kServerUri), ca_.pem());
+  EXPECT_TRUE(CheckTls(whole, {}).ok());
+  EXPECT_TRUE(CheckTls({}, {}).ok());
+  TlsSettings half = whole;
+  half.files.key = "";
+  EXPECT_THAT(std::string(CheckTls(half, {}).message()), HasSubstr("--tls-key is missing"));
+  half = whole;
+  half.trust_domain = "";
+  EXPECT_THAT(std::string(CheckTls(half, {}).message()), HasSubstr("--trust-domain is missing"));
+  half.trust_domain = "Not A Domain";
+  EXPECT_THAT(std::string(CheckTls(half, {}).message()), HasSubstr("is no trust domain"));
+}
+
+TEST_F(TlsTest, WithTlsOtherMachinesMayReachTheListener) {
+  ServerOptions options;
+  options.listen = {"0.0.0.0:0"};
+  EXPECT_FALSE(CheckListeners(options).ok());
+  options.tls.trust_domain = kDomain;
+  EXPECT_TRUE(CheckListeners(options).ok());
+}
+
+TEST_F(TlsTest, BadFilesAreToldOnceAndNeverUsed) {
+  const TlsSettings settings = Settings("own", ca_.Issue(kServerUri), ca_.pem());
+  const auto tls = OpenOrDie(settings, true);
+  const absl::Time end = tls->not_after();
+  testing::WriteText(settings.files.key, ca_.Issue(kServerUri).key);
+  tls->Look();
+  EXPECT_EQ(server_told_.text(), "");  // somebody may still be writing
+  tls->Look();
+  tls->Look();
+  EXPECT_THAT(server_told_.text(),
+              HasSubstr("wrong: new certificates are not used, the old ones stay in use: the key"));
+  EXPECT_EQ(server_told_.text().find('\n'), std::string::npos);
+  EXPECT_EQ(tls->not_after(), end);
+  CertificateWords longer;
+  longer.uris = {kServerUri};
+  longer.not_after = absl::Now() + absl::Hours(2);
+  testing::WriteCertificates(directory_, "own", ca_.Issue(longer), ca_.pem());
+  tls->Look();
+  EXPECT_THAT(server_told_.text(), HasSubstr("\nnew certificates are in use"));
+  EXPECT_GT(tls->not_after(), end + absl::Minutes(50));
+}
+
+// Everything that somebody may write into the three files on the way to a good set.
+class Rotation {
+ public:
+  Rotation(const CertificateAuthority& one, const CertificateAuthority& two)
+      : one_(one), two_(two), random_(std::random_device()()) {}
+
+  int Below(int count) { return std::uniform_int_distribution<int>(0, count - 1)(random_); }
+
+  // A good set, of either CA; the two CAs are in either order.
+  void Choose(const std::string& uri) {
+    issued_ = (Below(2) == 0 ? one_ : two_).Issue(uri);
+    ca_ = Below(2) == 0 ? one_.pem() + two_.pem() : two_.pem() + one_.pem();
+  }
+  // Writes the set in any order, with bad files before good ones, and looks after each step.
+  void Write(const CertificateTexts& files, const std::string& uri, Tls* tls) {
+    std::vector<std::pair<std::string, std::string>> steps = {
+        {files.certificate, issued_.certificate}, {files.key, issued_.key}, {files.ca, ca_}};
+    std::shuffle(steps.begin(), steps.end(), random_);
+    for (const auto& [path, text] : steps) {
+      testing::WriteText(path, Bad(path, files, text, uri));
+      tls->Look();
+    }
+    for (const auto& [path, text] : steps) {
+      testing::WriteText(path, text);
+      tls->Look();
+    }
+  }
+
+ private:
+  std::string Bad(const std::string& path, const CertificateTexts& files, const std::string& good,
+                  const std::string& uri) {
+    CertificateWords expired;
+    expired.uris = {uri};
+    expired.not_after = absl::Now() - absl::Minutes(1);
+    switch (Below(5)) {
+      case 0:
+        // The first certificate is never complete: such a file would be good.
+        return good.substr(0, static_cast<size_t>(Below(static_cast<int>(good.size()) / 2 - 60)));
+      case 1:
+        return path == files.key ? one_.Issue(uri).key : foreign_.pem();
+      case 2:
+        return path == files.certificate ? one_.Issue(expired).certificate : "";
+      case 3:
+        return path == files.certificate ? foreign_.Issue(uri).certificate : good + "\nmore\n";
+      default:
+        return good;
+    }
+  }
+
+  const CertificateAuthority& one_;
+  const CertificateAuthority& two_;
+  const CertificateAuthority foreign_{"foreign"};
+  std::mt19937 random_;
+  IssuedCertificate issued_;
+  std::string ca_;
+};
+
+TEST_F(TlsTest, CertificatesRotateWithoutAFailedCall) {
+  int rotations = 300;
+  const char* wanted = std::getenv("BERTH_ROTATIONS");
+  ASSERT_TRUE(wanted == nullptr || absl::SimpleAtoi(wanted, &rotations));
+  const std::string both = ca_.pem() + other_.pem();
+  Serve(ca_.Issue(kServerUri), both);
+  const CertificateTexts server_files = Settings("server", ca_.Issue(kServerUri), both).files;
+  const TlsSettings client = Settings("client", ca_.Issue(kClientUri), both);
+  const auto client_tls = OpenOrDie(client, false);
+  const auto credentials = client_tls->ForChannel({kPlacementRole});
+  Rotation rotation(ca_, other_);
+  const absl::Time end = absl::Now() + (wanted == nullptr ? absl::Seconds(12) : absl::Hours(1));
+  int done = 0;
+  for (; done < rotations && absl::Now() < end; ++done) {
+    const bool of_server = done % 2 == 0;
+    const std::string uri = of_server ? kServerUri : kClientUri;
+    rotation.Choose(uri);
+    rotation.Write(of_server ? server_files : client.files, uri,
+                   of_server ? server_tls_.get() : client_tls.get());
+    const grpc::Status called = Call(credentials);
+    ASSERT_TRUE(called.ok()) << "rotation " << done << ": " << called.error_message();
+  }
+  RecordProperty("rotations", done);
+  EXPECT_GE(done, std::min(rotations, 50));
+  EXPECT_THAT(server_told_.text(), HasSubstr("new certificates are in use"));
+}
+
+}  // namespace
+}  // namespace berth::services
