@@ -370,6 +370,8 @@ struct Command {
   std::string body_hash;   // of the request as sent, if a request_id was given; 32 bytes
   Asked asked;             // if a request_id was given
   CommandBody body;
+  // The call by which the command came, as "/package.Service/Method". Null: it came by no call.
+  std::shared_ptr<const std::string> method = nullptr;
 };
 
 }  // namespace berth::placement

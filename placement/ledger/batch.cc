@@ -174,7 +174,8 @@ void Batch::Apply(const Decided& decided) {
   if (changes->empty() && !decided.remember) return;
   Scope affected = std::move(scope).Finish(*next_);
   log_.push_back({command.actor, command.request_id, changes, ReasonFor(command.body),
-                  affected.empty() ? nullptr : std::make_shared<const Scope>(std::move(affected))});
+                  affected.empty() ? nullptr : std::make_shared<const Scope>(std::move(affected)),
+                  command.method});
 }
 
 bool Batch::BeginAll(absl::Time now) {

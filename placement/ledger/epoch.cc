@@ -55,8 +55,8 @@ absl::StatusOr<State> BeginUnderLock(Database& database, const Position& lost,
   rows.base = &tables;
   rows.next = &next;
   rows.touched = &nothing;
-  rows.payload = EncodeBatch(
-      {{start.actor, start.request_id, std::make_shared<const Changes>(), start.reason}});
+  rows.payload = EncodeBatch({{start.actor, start.request_id, std::make_shared<const Changes>(),
+                               start.reason, nullptr, start.method}});
   rows.log_rows_kept = kKeepAllLogRows;
   const absl::Status written = database.RunAndCommit(WriteBatchSql(rows), nullptr);
   // The connection broke during the commit: nobody knows whether the epoch has begun.

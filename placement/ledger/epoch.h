@@ -3,6 +3,7 @@
 #ifndef BERTH_PLACEMENT_LEDGER_EPOCH_H_
 #define BERTH_PLACEMENT_LEDGER_EPOCH_H_
 
+#include <memory>
 #include <string>
 
 #include "absl/status/statusor.h"
@@ -17,6 +18,7 @@ struct EpochStart {
   std::string request_id;  // empty: none given
   std::string reason;
   Revision expected_head;  // the newest revision of the database, as the operator saw it
+  std::shared_ptr<const std::string> method = nullptr;  // as in Command
 };
 
 // Begins a new epoch on `database` and returns its first state. Takes the ledger's lock, loads the

@@ -125,6 +125,15 @@ Result DecodeResult(const pb::Answer& in) {
   return result;
 }
 
+// The position of `method` in the batch's methods, counted from 1. Adds it if it is new.
+uint32_t MethodIn(const std::string& method, pb::Batch* batch) {
+  const auto& methods = batch->methods();
+  const auto found = std::find(methods.begin(), methods.end(), method);
+  const auto position = static_cast<uint32_t>(found - methods.begin()) + 1;
+  if (found == methods.end()) batch->add_methods(method);
+  return position;
+}
+
 }  // namespace
 
 std::string EncodeBatch(const std::vector<LogCommand>& commands) {
@@ -137,6 +146,7 @@ std::string EncodeBatch(const std::vector<LogCommand>& commands) {
     message->set_reason(command.reason);
     for (const Change& change : *command.changes) EncodeChange(change, message->add_changes());
     if (command.scope != nullptr) EncodeScope(*command.scope, message->mutable_scope());
+    if (command.method != nullptr) message->set_method(MethodIn(*command.method, batch));
   }
   return batch->SerializeAsString();
 }
@@ -147,16 +157,22 @@ absl::StatusOr<std::vector<LogCommand>> DecodeBatch(absl::string_view payload) {
   if (!batch->ParseFromArray(payload.data(), static_cast<int>(payload.size()))) {
     return absl::DataLossError("a log row cannot be read");
   }
+  // The commands of a batch share the names of their methods.
+  std::vector<std::shared_ptr<const std::string>> methods = {nullptr};
+  for (const std::string& name : batch->methods()) {
+    methods.push_back(std::make_shared<const std::string>(name));
+  }
   std::vector<LogCommand> commands;
   for (const pb::Command& message : batch->commands()) {
     BERTH_ASSIGN_OR_RETURN(auto changes, DecodeChanges(message.changes()));
+    if (message.method() >= methods.size()) return absl::DataLossError("a log row names no method");
     std::shared_ptr<Scope> scope;
     if (message.has_scope()) {
       scope = std::make_shared<Scope>();
       if (!DecodeScope(message.scope(), scope.get())) return UnknownKind();
     }
     commands.push_back({message.actor(), message.request_id(), std::move(changes), message.reason(),
-                        std::move(scope)});
+                        std::move(scope), methods[message.method()]});
   }
   return commands;
 }

@@ -27,6 +27,7 @@ struct LogCommand {
   std::string reason;  // log.proto says which commands have one; empty: none was given
   // Null: an empty scope.
   std::shared_ptr<const Scope> scope = nullptr;
+  std::shared_ptr<const std::string> method = nullptr;  // as in Command
 };
 
 std::string EncodeBatch(const std::vector<LogCommand>& commands);

@@ -19,6 +19,7 @@ FeedBatchPtr FeedBatchOf(const Position& position, const std::vector<LogCommand>
   size_t bytes = BlockBytes(sizeof(FeedBatch) + 16);
   batch->revision = position.resume_point();
   batch->ledger_time = position.ledger_time;
+  const std::string* method = nullptr;
   for (const LogCommand& command : commands) {
     std::shared_ptr<const Scope> scope = command.scope != nullptr ? command.scope : *kEmpty;
     Concerned concerned = ConcernedBy(*command.changes, *scope);
@@ -26,12 +27,17 @@ FeedBatchPtr FeedBatchOf(const Position& position, const std::vector<LogCommand>
     bytes += BytesOf(*command.changes) + BlockBytes(sizeof(Changes) + 16);
     if (command.scope != nullptr) bytes += BytesOf(*scope) + BlockBytes(sizeof(Scope) + 16);
     batch->commands.push_back({command.actor, command.request_id, command.changes, std::move(scope),
-                               std::move(concerned), command.reason});
+                               std::move(concerned), command.reason, command.method});
     // The copies are counted, not the originals: a copied text may take less memory.
     const FeedCommand& kept = batch->commands.back();
     bytes += BlockBytes(kept.concerned.roots) + BlockBytes(kept.concerned.hosts) +
              BlockBytes(kept.actor) + BlockBytes(kept.request_id) + BlockBytes(kept.reason);
     for (const std::string& host : kept.concerned.hosts) bytes += BlockBytes(host);
+    // Neighbours in a batch mostly came by the same call and share its name.
+    if (kept.method != nullptr && kept.method.get() != method) {
+      bytes += BlockBytes(sizeof(std::string) + 16) + BlockBytes(*kept.method);
+    }
+    method = kept.method.get();
   }
   batch->bytes = static_cast<int64_t>(bytes + BlockBytes(batch->commands));
   return batch;

@@ -40,6 +40,7 @@ struct FeedCommand {
   std::shared_ptr<const Scope> scope;
   Concerned concerned;  // the hosts and trees whose trackers get a push
   std::string reason = {};
+  std::shared_ptr<const std::string> method = nullptr;  // as in Command
 };
 struct FeedBatch {
   Revision revision;  // as in Position::resume_point

@@ -38,7 +38,9 @@ CallRecorder::CallRecorder(Metrics* metrics, AccessLog access_log) : access_log_
       for (int m = 0; m < service->method_count(); ++m) {
         const auto* method = service->method(m);
         const std::string name = absl::StrCat(service->full_name(), "/", method->name());
-        methods_[method->input_type()] = {name, metrics->ForMethod(name)};
+        methods_[method->input_type()] = {
+            name, metrics->ForMethod(name),
+            std::make_shared<const std::string>(absl::StrCat("/", name))};
       }
     }
   }
@@ -52,6 +54,11 @@ const std::string& CallRecorder::MethodOf(const Message& request) const {
   static const auto* const none = new std::string();
   const auto method = methods_.find(request.GetDescriptor());
   return method == methods_.end() ? *none : method->second.name;
+}
+
+std::shared_ptr<const std::string> CallRecorder::LoggedMethodOf(const Message& request) const {
+  const auto method = methods_.find(request.GetDescriptor());
+  return method == methods_.end() ? nullptr : method->second.logged;
 }
 
 void CallRecorder::Record(const Message& request, const std::string& peer,
@@ -101,6 +108,7 @@ absl::StatusOr<placement::Command> Edge::CommandFor(
     absl::FunctionRef<absl::StatusOr<placement::CommandBody>()> convert) const {
   placement::Command command;
   command.actor = kAnonymous;
+  command.method = recorder_.LoggedMethodOf(request);
   command.request_id = RequestIdOf(request);
   BERTH_RETURN_IF_ERROR(CheckText(request));
   BERTH_RETURN_IF_ERROR(CheckRequestId(command.request_id));

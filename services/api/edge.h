@@ -43,6 +43,8 @@ class CallRecorder {
   // Returns the method whose request type is the type of `request`, as "package.Service/Method".
   // Returns an empty text if no method has this request type.
   const std::string& MethodOf(const google::protobuf::Message& request) const;
+  // The same method in the form that the log has; null if no method has this request type.
+  std::shared_ptr<const std::string> LoggedMethodOf(const google::protobuf::Message& request) const;
   // Records a call that began at `begun` and ends with `status`. Returns the status for the caller.
   grpc::Status End(const google::protobuf::Message& request, const Context& context,
                    const absl::Status& status, absl::Time begun) const;
@@ -55,6 +57,7 @@ class CallRecorder {
   struct Method {
     std::string name;
     Metrics::Method* metrics;
+    std::shared_ptr<const std::string> logged;
   };
   const AccessLog access_log_;
   absl::flat_hash_map<const google::protobuf::Descriptor*, Method> methods_;

@@ -50,6 +50,7 @@ class LedgerService final : public pb::LedgerService::CallbackService {
     placement::Ledger* const ledger = edge_->ledger();
     placement::Command command;
     command.actor = kAnonymous;
+    command.method = edge_->recorder().LoggedMethodOf(*request);
     command.body =
         placement::FindRequest{kAnonymous, request->request_id(), request->cancel_if_absent()};
     ledger->Submit(std::move(command), call->deadline(), call->cancelled(),
@@ -136,7 +137,8 @@ class LedgerService final : public pb::LedgerService::CallbackService {
     }
     placement::Ledger& ledger = *edge_->ledger();
     BERTH_RETURN_IF_ERROR(ledger.StartEpoch({kAnonymous, request.request_id(), request.reason(),
-                                             RevisionOf(request.expected_database_revision())}));
+                                             RevisionOf(request.expected_database_revision()),
+                                             edge_->recorder().LoggedMethodOf(request)}));
     SetRevision(ledger.Newest()->position().revision, response->mutable_revision());
     return absl::OkStatus();
   }

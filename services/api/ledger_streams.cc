@@ -177,6 +177,7 @@ class ImportStream final : public grpc::ServerReadReactor<pb::ImportLedgerReques
     import.validate_only = first_->validate_only();
     placement::Command command;
     command.actor = kAnonymous;
+    command.method = edge_->recorder().LoggedMethodOf(*first_);
     command.request_id = first_->request_id();
     command.body = std::move(import);
     if (!command.request_id.empty()) {

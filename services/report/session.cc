@@ -301,6 +301,9 @@ void ReportSession::Tick() {
 void ReportSession::Submit(placement::CommandBody body, std::function<void(const Decision&)> done) {
   placement::Command command;
   command.actor = ActorOf(key_.first);
+  static const auto* const method = new std::shared_ptr<const std::string>(
+      std::make_shared<const std::string>("/berth.placement.v1.ReportService/Session"));
+  command.method = *method;
   command.body = std::move(body);
   sessions_->ledger()->Submit(std::move(command), absl::Now() + sessions_->settle_within(),
                               std::make_shared<std::atomic<bool>>(false),

@@ -167,6 +167,7 @@ class Teller {
     change->set_actor(command_.actor);
     change->set_request_id(command_.request_id);
     change->set_reason(command_.reason);
+    if (command_.method != nullptr) change->set_method(*command_.method);
   }
 
   pb::Entity* Present() {

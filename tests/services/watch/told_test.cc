@@ -243,6 +243,32 @@ TEST(WatchTold, ANameThatCameAgainIsToldOfEitherTime) {
   }
 }
 
+// Which call asked for a change is told, also by a process that read it in the log. A row of a
+// release that did not record it tells no call.
+TEST(WatchTold, TheMethodOfEachCommandIsTold) {
+  const auto claim = std::make_shared<const std::string>("/berth.Allocations/Set");
+  const auto release = std::make_shared<const std::string>("/berth.Consumers/Release");
+  State state;
+  std::vector<LogCommand> log;
+  std::vector<std::string> wanted;
+  for (const auto& method : {claim, release, claim, std::shared_ptr<const std::string>()}) {
+    const Changes changes = {
+        placement::ConsumerRemoved{placement::ConsumerId{placement::Uuid{1, log.size()}}}};
+    log.push_back({"somebody", "", std::make_shared<const Changes>(changes), "", nullptr, method});
+    wanted.push_back(method == nullptr ? "" : *method);
+  }
+  for (const auto& batch :
+       {placement::FeedBatchOf(state.position(), log), ThroughTheLog(state, log)}) {
+    const auto told = ToldRevision::Of(*batch, Names());
+    ASSERT_TRUE(told.ok()) << told.status();
+    pb::WatchResponse response;
+    ASSERT_TRUE(response.ParseFromString(*(*told)->MessagesFor(WatchFilter())[0]));
+    std::vector<std::string> methods;
+    for (const pb::Change& change : response.changes()) methods.push_back(change.method());
+    EXPECT_EQ(methods, wanted);
+  }
+}
+
 TEST(WatchTold, WhoGoesOnNamesRoots) {
   const placement::ProviderId root{placement::Uuid{1, 1}}, child{placement::Uuid{1, 2}};
   State state;
