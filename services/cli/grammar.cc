@@ -118,6 +118,11 @@ int Report(const absl::Status& status, bool json, bool audit, Session& session) 
   return failure.exit_code;
 }
 
+// Whether the command is `berth audit` itself, none of its verbs.
+bool IsAudit(const CLI::App& app) {
+  return app.got_subcommand("audit") && app.get_subcommand("audit")->get_subcommands().empty();
+}
+
 // Makes the error for a wrong command line. For an unknown command, it lists those that exist.
 absl::Status Misunderstood(const CLI::App& app, const CLI::Error& error) {
   const CLI::App* command = &app;
@@ -196,13 +201,13 @@ int RunCommandLine(int argc, const char* const* argv, Session& session) {
   } catch (const CLI::Success& success) {  // --help and --version
     return app.exit(success, session.data(), session.talk());
   } catch (const CLI::Error& error) {
-    return Report(Misunderstood(app, error), json, app.got_subcommand("audit"), session);
+    return Report(Misunderstood(app, error), json, IsAudit(app), session);
   }
   if (!session.chosen()) {
     session.data() << app.help();
     return kExitOk;
   }
-  const bool audit = app.got_subcommand("audit");
+  const bool audit = IsAudit(app);
   const absl::Status prepared = Prepare(flags, session);
   if (!prepared.ok()) return Report(prepared, json, audit, session);
   return Report(session.Run(), session.settings.format == Format::kJson, audit, session);

@@ -27,13 +27,14 @@ CLI::App* AddVerb(CLI::App& parent, const std::string& name, const std::string& 
 // The arguments of a command that takes none.
 struct NoArguments {};
 
-// Makes `command` call `run` with arguments of this type. Returns these arguments, so that the
+// Makes `command` call `run` with arguments of this type, unless one of its verbs follows. Returns these arguments, so that the
 // caller can bind options to them.
 template <typename Arguments>
 Arguments& Does(CLI::App* command, Session& session,
                 absl::Status (*run)(Session&, const Arguments&)) {
   auto arguments = std::make_shared<Arguments>();
-  command->callback([&session, run, arguments] {
+  command->callback([command, &session, run, arguments] {
+    if (!command->get_subcommands().empty()) return;
     session.Choose([&session, run, arguments] { return run(session, *arguments); });
   });
   return *arguments;
@@ -80,6 +81,8 @@ void AddNodeCommands(CLI::App& app, Session& session);
 void AddInstanceCommands(CLI::App& app, Session& session);
 void AddMigrationCommands(CLI::App& app, Session& session);
 void AddServiceCommands(CLI::App& app, Session& session);
+// Adds `follow` and `show` to `audit`.
+void AddAuditLogVerbs(CLI::App* audit, Session& session);
 // Adds the noun `host`, `audit`, and some verbs of the noun `node`, which must have been added.
 void AddFleetCommands(CLI::App& app, Session& session);
 void AddLedgerCommands(CLI::App& app, Session& session);

@@ -313,7 +313,8 @@ void AddFleetCommands(CLI::App& app, Session& session) {
 
   CLI::App* audit = AddVerb(
       app, "audit",
-      "Compare allocations with the records of instances and migrations. Exit codes: 0 nothing "
+      "Compare allocations with the records of instances and migrations; follow and show: who "
+      "changed what. Exit codes without these two: 0 nothing "
       "found, 3 found, 4 found and all repaired, 1 another failure, 127 wrong usage",
       "berth audit\nberth audit --fix missing,superfluous\nberth audit --migrations --age 36h",
       "Operate");
@@ -326,6 +327,8 @@ void AddFleetCommands(CLI::App& app, Session& session) {
   audit->add_option("--age", auditing.age,
                     "With --migrations: unchanged for this long [the server's setting]");
   AddLimit(audit, &auditing.limit, "Look at no more than this many findings");
+  audit->require_subcommand(0, 1);
+  AddAuditLogVerbs(audit, session);
 }
 
 }  // namespace berth::cli
