@@ -32,6 +32,7 @@ CLI = ["services/process", "placement/ground"]
 ROOMS = {
     "placement/ground": [],
     "placement/values": ["placement/ground"],
+    "placement/hosts": [],
     "placement/state": VALUES,
     "placement/search": STATE,
     "placement/explain": STATE + ["placement/search"],

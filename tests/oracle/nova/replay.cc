@@ -7,6 +7,7 @@
 #include "tests/oracle/nova/claims_replay.h"
 #include "tests/oracle/nova/constraints_replay.h"
 #include "tests/oracle/nova/fit_replay.h"
+#include "tests/oracle/nova/hosts_replay.h"
 #include "tests/oracle/nova/pci_replay.h"
 
 namespace berth::oracle::nova {
@@ -20,6 +21,7 @@ Report ReplayLine(const Json& line, const std::string& where) {
     return ReplayAccount(line, where);
   }
   if (line.contains("start") && line.contains("steps")) return ReplayClaims(line, where);
+  if (line.contains("after_update")) return ReplayHosts(line, where);
   if (IsPciLife(line)) return ReplayPciLife(line, where);
   Report report;
   report.failures.push_back(absl::StrCat(where, ": no known format"));

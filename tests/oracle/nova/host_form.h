@@ -1,0 +1,31 @@
+// Reads the hosts and requests of a recording of Nova's scheduler, and prints views in its form.
+//
+// Pure functions. Text in another form ends the process with an exception of nlohmann.
+#ifndef BERTH_TESTS_ORACLE_NOVA_HOST_FORM_H_
+#define BERTH_TESTS_ORACLE_NOVA_HOST_FORM_H_
+
+#include <vector>
+
+#include "placement/hosts/filters.h"
+#include "placement/hosts/host_state.h"
+#include "tests/oracle/nova/replay.h"
+#include "tracker/cells/topology.h"
+
+namespace berth::oracle::nova {
+
+// The time of a recording that is `seconds` from its now.
+absl::Time TimeAt(double seconds);
+placement::NodeStock ReadNode(const Json& node);
+placement::HostService ReadService(const Json& service);
+std::vector<tracker::HostCell> ReadCells(const Json& host);
+placement::HostRequest ReadRequest(const Json& request);
+placement::HostDemand ReadDemand(const Json& flavor);
+
+// All fields that a recording may have of a view.
+Json DescribeHost(const placement::HostState& state, const std::vector<tracker::HostCell>& cells);
+// The places of a guest, as `guest_cells` has them; null: it has none.
+Json DescribeGuest(const std::optional<tracker::GuestTopology>& guest);
+
+}  // namespace berth::oracle::nova
+
+#endif  // BERTH_TESTS_ORACLE_NOVA_HOST_FORM_H_
