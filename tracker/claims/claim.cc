@@ -7,6 +7,7 @@
 #include "tracker/account/holding.h"
 #include "tracker/cells/constraints.h"
 #include "tracker/claims/choice.h"
+#include "tracker/claims/refusal.h"
 #include "tracker/ground/status_macros.h"
 
 namespace berth::tracker {
@@ -129,6 +130,20 @@ absl::StatusOr<ClaimNeeds> NeedsOfMove(const ClaimSettings& settings, const Move
   return needs;
 }
 
+// Says, if the instance moves on its own node, why that takes more than the new flavor (T-348).
+absl::Status ExplainMove(const absl::Status& refused, const MoveClaim& request,
+                         const NodeAccount& account) {
+  if (!(request.instance.on == account.self()) || !RefusalOf(refused).has_value()) return refused;
+  absl::Status explained(
+      refused.code(), absl::StrCat(refused.message(),
+                                   " The instance counts twice while it is resized on its host: ",
+                                   "with its old flavor and with its new one."));
+  refused.ForEachPayload([&](absl::string_view type, const absl::Cord& payload) {
+    explained.SetPayload(type, payload);
+  });
+  return explained;
+}
+
 // Returns the claim, with the records as they are after it (T-168, steps 2 and 7).
 OpenClaim MoveRecords(const MoveClaim& request, const HostAndNode& destination,
                       const ClaimNeeds& needs, const Assigned& chosen) {
@@ -217,7 +232,7 @@ absl::StatusOr<OpenClaim> ClaimMove(const ClaimSettings& settings, const MoveCla
   const auto needs = NeedsOfMove(settings, request, *account);
   if (!needs.ok()) return needs.status();
   const auto chosen = ChooseResources(settings, *account, *needs);
-  if (!chosen.ok()) return chosen.status();
+  if (!chosen.ok()) return ExplainMove(chosen.status(), request, *account);
   if (PageSizeDiffers(request.migration, request.instance, *chosen)) {
     return RefuseClaim({ClaimRefusalKind::kPageSizeMismatch,
                         {"Requested page size is different from current page size."}});

@@ -51,13 +51,13 @@ TEST(NodeAccount, AFinishedEvacuationCountsNothing) {
   ExpectUsed(account, 16, 43008, 320);  // C-1, T-137
   gone.task_state = "rebuilding";
   account.PutInstance(gone);
-  ExpectUsed(account, 16, 43008, 320);  // C-1: the status alone is enough
+  ExpectUsed(account, 16, 43008, 320);  // C-1, T-343: the status alone is enough
   evacuation.status = "accepted";
   account.PutMigration(evacuation);
   ExpectUsed(account, 24, 59392, 400);  // C-1: with both gates open it counts
   gone.task_state = "";
   account.PutInstance(gone);
-  ExpectUsed(account, 16, 43008, 320);  // C-1: the state alone is enough
+  ExpectUsed(account, 16, 43008, 320);  // C-1, T-343: the state alone is enough
 }
 
 TEST(NodeAccount, EachNodeCountsItsOwnInstances) {

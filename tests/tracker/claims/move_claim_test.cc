@@ -6,8 +6,11 @@
 namespace berth::tracker {
 namespace {
 
+using ::testing::Each;
 using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Not;
 using ::testing::Pair;
 using ::testing::SizeIs;
 
@@ -54,6 +57,23 @@ TEST(ClaimMove, AResizeInPlaceCountsBoth) {
   ASSERT_TRUE(claim.ok()) << claim.status();
   EXPECT_EQ(account.used().vcpus, 3);                                   // T-172
   EXPECT_EQ(account.owners().cells()[0].usage.pinned_cpus.Count(), 3);  // T-395
+}
+
+TEST(ClaimMove, ARefusedResizeInPlaceSaysThatBothCount) {
+  NodeAccount account(kHere, RichHost());
+  MoveClaim request = RichMove(MigrationType::kResize, kHere);
+  request.instance.task_state = "resize_prep";
+  account.PutInstance(request.instance);
+  request.limits.vcpus = 2;
+  const absl::Status in_place = ClaimMove(Settings(), request, &account).status();
+  EXPECT_THAT(in_place.message(), HasSubstr("counts twice"));          // T-348
+  EXPECT_EQ(RefusalOf(in_place)->kind, ClaimRefusalKind::kResources);  // T-348
+  EXPECT_THAT(RefusalOf(in_place)->reasons, Each(Not(HasSubstr("twice"))));
+  MoveClaim elsewhere = RichMove(MigrationType::kResize, kThere);
+  elsewhere.limits.vcpus = 1;
+  const absl::Status moved = ClaimMove(Settings(), elsewhere, &account).status();
+  EXPECT_EQ(RefusalOf(moved)->kind, ClaimRefusalKind::kResources);
+  EXPECT_THAT(moved.message(), Not(HasSubstr("twice")));
 }
 
 TEST(ClaimMove, EveryKindOfMoveIsClaimed) {
