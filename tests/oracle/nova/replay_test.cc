@@ -239,5 +239,41 @@ TEST(NovaReplay, TwoWrongSettings) {
   EXPECT_FALSE(ReplayLines({line}).failures.empty());
 }
 
+// A host, a request that it passes, and what is taken from it.
+Json HostLine() {
+  return Json::parse(R"({"case": "one",
+   "setup": {"aggregates": [], "options": {"max_io_ops_per_host": 8, "max_instances_per_host": 50,
+      "ram_weight_multiplier": 1.0, "cpu_weight_multiplier": 1.0, "disk_weight_multiplier": 1.0,
+      "io_ops_weight_multiplier": -1.0, "build_failure_weight_multiplier": 1000000.0},
+    "hosts": [{"instances": [], "service": {"created_at_s": -10, "disabled": false,
+                                            "forced_down": false, "last_seen_up_s": -60},
+      "node": {"uuid": "u", "host": "h1", "hypervisor_hostname": "n1", "hypervisor_type": "QEMU",
+               "hypervisor_version": 6002000, "host_ip": "", "cpu_info": "",
+               "supported_instances": [], "memory_mb": 1024, "free_ram_mb": 512, "local_gb": 10,
+               "local_gb_used": 4, "free_disk_gb": 6, "disk_available_least": null, "vcpus": 4,
+               "vcpus_used": 1, "cpu_allocation_ratio": 4.0, "ram_allocation_ratio": 1.5,
+               "disk_allocation_ratio": 1.0, "stats": {}, "updated_at_s": -5}}]},
+   "after_update": {"h1": {"free_disk_mb": 6144, "updated_s": -5.0}},
+   "steps": [
+    {"op": "select", "request": {"instance_uuid": "i", "flavor": {"extra_specs": {}}},
+     "expect": {"by_filter": {}, "passing": ["h1"]}},
+    {"op": "consume", "host": "h1", "at_s": 10, "request": {"instance_uuid": "i", "flavor": {
+       "memory_mb": 512, "root_gb": 1, "ephemeral_gb": 1, "vcpus": 1, "extra_specs": {}}},
+     "expect": {"guest_cells": null, "state": {"free_ram_mb": 0, "free_disk_mb": 4096,
+                                               "num_instances": 1, "updated_s": 10.0}}}]})");
+}
+
+TEST(NovaReplay, HostsAsASchedulerSeesThem) {
+  ExpectNoticed(HostLine(), [](Json& line) { line["after_update"]["h1"]["free_disk_mb"] = 6145; });
+  ExpectNoticed(HostLine(), [](Json& line) { line["steps"][0]["expect"]["passing"].clear(); });
+  ExpectNoticed(HostLine(),
+                [](Json& line) { line["steps"][1]["expect"]["state"]["num_instances"] = 2; });
+  ExpectNoticed(HostLine(),
+                [](Json& line) { line["setup"]["hosts"][0]["service"]["last_seen_up_s"] = -61; });
+  ExpectNoticed(HostLine(), [](Json& line) {
+    line["steps"][1]["decided_by_rule"] = {{"*", "T-336"}};
+  });
+}
+
 }  // namespace
 }  // namespace berth::oracle::nova
