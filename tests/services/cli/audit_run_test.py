@@ -2,9 +2,12 @@
 """`berth audit follow` and `berth audit show` against a real placement that is restored from a backup.
 
 usage: audit_run_test.py BERTH BERTH_PLACEMENT BERTH_TRACKER HOST_XML
+
+BERTH_AUDIT_WRITES says how many writes there are while the follower is killed (default 200).
 """
 
 import json
+import os
 import pathlib
 import random
 import signal
@@ -18,6 +21,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).parent))
 from calls_test import BERTH, FIRST, SECOND, BerthCase  # noqa: E402
 
 WAIT_SECONDS_MAX = 60
+WRITES = int(os.environ.get("BERTH_AUDIT_WRITES", "200"))
 BIN = pathlib.Path("/usr/lib/postgresql/15/bin")
 
 
@@ -97,7 +101,7 @@ class Audit(BerthCase):
         print(f"seed {seed}", file=sys.stderr)
         draw = random.Random(seed)
         self.begin()
-        for number in range(40):
+        for number in range(WRITES):
             self.berth("class", "create", f"CUSTOM_AUDIT_{number}")
             if draw.random() < 0.4:
                 self.end(signal.SIGKILL)
@@ -106,10 +110,10 @@ class Audit(BerthCase):
                     text = newest.read_bytes()
                     newest.write_bytes(text[:len(text) - draw.randrange(1, 60)])
                 self.follow()
-        self.wait("the last write", lambda: any(entry.get("key") == "CUSTOM_AUDIT_39" for entry in self.entries()))
+        self.wait("the last write", lambda: any(entry.get("key") == f"CUSTOM_AUDIT_{WRITES - 1}" for entry in self.entries()))
         self.end(signal.SIGTERM)
         written = [entry["key"] for entry in self.entries() if entry.get("key", "").startswith("CUSTOM_AUDIT")]
-        self.assertEqual(written, [f"CUSTOM_AUDIT_{number}" for number in range(40)])
+        self.assertEqual(written, [f"CUSTOM_AUDIT_{number}" for number in range(WRITES)])
 
     def test_only_one_process_follows_into_a_directory(self):
         self.begin()
