@@ -140,7 +140,8 @@ TEST_F(HostClaimTest, AClaimIsInTheRecordAndInTheAccount) {
   EXPECT_EQ(claimed.claim().claim_id(), absl::StrCat(instance.uuid(), "/", instance.generation()));
   EXPECT_EQ(View().account().instances().memory_mib(), 256);
   EXPECT_EQ(View().account().used().memory_mib(), before.memory_mib() + 256);
-  // Nobody has allocated what the instance uses.
+  // Nobody has allocated what the instance uses. The next audit sees it.
+  ASSERT_TRUE(Eventually([this] { return View().drifts_size() > 0; }));
   const tracker_pb::GetNodeViewResponse view = View();
   ASSERT_EQ(view.drifts_size(), 2);
   EXPECT_EQ(view.drifts(0).resource_class(), "MEMORY_MB");  // T-351
