@@ -3,8 +3,10 @@
 #include <algorithm>
 
 #include "berth/placement/v1/allocation.pb.h"
+#include "services/access/table.h"
 #include "services/api/kept_reply.h"
 #include "services/process/digest.h"
+#include "services/process/gate.h"
 #include "services/process/log.h"
 #include "services/process/status.h"
 
@@ -20,6 +22,15 @@ constexpr absl::Duration kDatabaseRetry = absl::Seconds(1);
 std::string RequestIdOf(const Message& request) {
   const auto* field = request.GetDescriptor()->FindFieldByName("request_id");
   return field == nullptr ? "" : request.GetReflection()->GetString(request, field);
+}
+
+// Checks what the role of `caller` may put into the request of `method`.
+absl::Status PermitRequest(const Caller& caller, const std::string& method,
+                           const Message& request) {
+  if (!caller.identified()) return absl::OkStatus();
+  const MethodAccess* const access = AccessTable::Get().Find(absl::StrCat("/", method));
+  if (access == nullptr) return absl::OkStatus();
+  return access->PermitRequest(RoleOf(caller.role), caller.name, request);
 }
 
 }  // namespace
@@ -62,7 +73,8 @@ std::shared_ptr<const std::string> CallRecorder::LoggedMethodOf(const Message& r
 }
 
 void CallRecorder::Record(const Message& request, const std::string& peer,
-                          const grpc::Status& status, absl::Duration duration) const {
+                          const std::string& caller, const grpc::Status& status,
+                          absl::Duration duration) const {
   const auto method = methods_.find(request.GetDescriptor());
   if (method == methods_.end()) return;
   method->second.metrics->Record(status.error_code(), duration);
@@ -70,6 +82,7 @@ void CallRecorder::Record(const Message& request, const std::string& peer,
   Log(LogLevel::kInfo, status.ok() ? "call" : status.error_message(),
       {{"request_id", RequestIdOf(request)},
        {"peer", peer},
+       {"caller", caller},
        {"method", method->second.name},
        {"code", static_cast<int64_t>(status.error_code())},
        {"duration_ms", absl::ToDoubleMilliseconds(duration)}});
@@ -88,7 +101,9 @@ absl::Status UnaryCall::Listens() const {
 grpc::Status CallRecorder::End(const Message& request, const Context& context,
                                const absl::Status& status, absl::Time begun) const {
   const grpc::Status wire = PlacementStatus(status);
-  Record(request, WantsPeer(wire) ? context.peer() : "", wire, absl::Now() - begun);
+  const bool logged = WantsPeer(wire);
+  Record(request, logged ? context.peer() : "", logged ? ActorOf(context) : "", wire,
+         absl::Now() - begun);
   return wire;
 }
 
@@ -104,10 +119,12 @@ Reactor* Edge::EndAtOnce(Context* context, const Message& request, absl::Time be
 }
 
 absl::StatusOr<placement::Command> Edge::CommandFor(
-    const Message& request,
+    const Context& context, const Message& request,
     absl::FunctionRef<absl::StatusOr<placement::CommandBody>()> convert) const {
+  const Caller caller = CallerOf(context);
+  BERTH_RETURN_IF_ERROR(PermitRequest(caller, recorder_.MethodOf(request), request));
   placement::Command command;
-  command.actor = kAnonymous;
+  command.actor = ActorOf(caller);
   command.method = recorder_.LoggedMethodOf(request);
   command.request_id = RequestIdOf(request);
   BERTH_RETURN_IF_ERROR(CheckText(request));

@@ -51,7 +51,7 @@ class CallRecorder {
 
  private:
   void Record(const google::protobuf::Message& request, const std::string& peer,
-              const grpc::Status& status, absl::Duration duration) const;
+              const std::string& caller, const grpc::Status& status, absl::Duration duration) const;
   bool WantsPeer(const grpc::Status& status) const;
 
   struct Method {
@@ -135,7 +135,7 @@ class Edge {
                  std::type_identity_t<Fill<Response>> fill = nullptr) {
     UnaryCall* const call = Begin(context, request);
     absl::StatusOr<placement::Command> command =
-        CommandFor(*request, [&] { return convert(*request); });
+        CommandFor(*context, *request, [&] { return convert(*request); });
     if (!command.ok()) {
       call->End(command.status());
       return call;
@@ -179,10 +179,10 @@ class Edge {
   // Like OnWorker, for work that waits for the database.
   bool OnDatabaseWorker(UnaryCall* call, std::function<void()> work);
 
-  // Checks the texts and the request id of `request`, and makes a command with the actor and this
-  // request id.
+  // Checks that the caller may send such a request, then its texts and its request id. Makes a
+  // command with the caller as its actor, and with this request id.
   absl::StatusOr<placement::Command> CommandFor(
-      const google::protobuf::Message& request,
+      const Context& context, const google::protobuf::Message& request,
       absl::FunctionRef<absl::StatusOr<placement::CommandBody>()> convert) const;
 
  private:
@@ -191,9 +191,6 @@ class Edge {
   Workers* const database_worker_;
   const CallRecorder recorder_;
 };
-
-// The actor that is recorded for all calls: callers are not authenticated yet.
-inline constexpr char kAnonymous[] = "anonymous";
 
 }  // namespace berth::services
 

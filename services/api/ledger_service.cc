@@ -5,6 +5,7 @@
 #include "services/api/ledger_streams.h"
 #include "services/api/page.h"
 #include "services/api/services.h"
+#include "services/process/gate.h"
 
 namespace berth::services {
 namespace {
@@ -49,10 +50,10 @@ class LedgerService final : public pb::LedgerService::CallbackService {
     }
     placement::Ledger* const ledger = edge_->ledger();
     placement::Command command;
-    command.actor = kAnonymous;
+    command.actor = ActorOf(*context);
     command.method = edge_->recorder().LoggedMethodOf(*request);
     command.body =
-        placement::FindRequest{kAnonymous, request->request_id(), request->cancel_if_absent()};
+        placement::FindRequest{command.actor, request->request_id(), request->cancel_if_absent()};
     ledger->Submit(std::move(command), call->deadline(), call->cancelled(),
                    [ledger, call, response](const placement::Decision& decision) {
                      const placement::StatePtr state = ledger->Newest();
@@ -111,8 +112,9 @@ class LedgerService final : public pb::LedgerService::CallbackService {
   Reactor* StartEpoch(Context* context, const pb::StartEpochRequest* request,
                       pb::StartEpochResponse* response) override {
     UnaryCall* const call = edge_->Begin(context, request);
-    edge_->OnDatabaseWorker(
-        call, [this, call, request, response] { call->End(StartEpochNow(*request, response)); });
+    edge_->OnDatabaseWorker(call, [this, call, request, response, actor = ActorOf(*context)] {
+      call->End(StartEpochNow(actor, *request, response));
+    });
     return call;
   }
 
@@ -125,7 +127,7 @@ class LedgerService final : public pb::LedgerService::CallbackService {
     return FillLostChanges(*loss, request, response);
   }
 
-  absl::Status StartEpochNow(const pb::StartEpochRequest& request,
+  absl::Status StartEpochNow(const std::string& actor, const pb::StartEpochRequest& request,
                              pb::StartEpochResponse* response) {
     BERTH_RETURN_IF_ERROR(CheckText(request));
     BERTH_RETURN_IF_ERROR(CheckRequestId(request.request_id()));
@@ -136,7 +138,7 @@ class LedgerService final : public pb::LedgerService::CallbackService {
       return InvalidField("expected_database_revision", "is required");
     }
     placement::Ledger& ledger = *edge_->ledger();
-    BERTH_RETURN_IF_ERROR(ledger.StartEpoch({kAnonymous, request.request_id(), request.reason(),
+    BERTH_RETURN_IF_ERROR(ledger.StartEpoch({actor, request.request_id(), request.reason(),
                                              RevisionOf(request.expected_database_revision()),
                                              edge_->recorder().LoggedMethodOf(request)}));
     SetRevision(ledger.Newest()->position().revision, response->mutable_revision());

@@ -9,6 +9,7 @@
 
 #include "services/api/kept_reply.h"
 #include "services/process/digest.h"
+#include "services/process/gate.h"
 #include "services/process/status.h"
 #include "services/watch/entity_walk.h"
 #include "services/wire/import.h"
@@ -176,7 +177,7 @@ class ImportStream final : public grpc::ServerReadReactor<pb::ImportLedgerReques
     import.require_empty = first_->require_empty();
     import.validate_only = first_->validate_only();
     placement::Command command;
-    command.actor = kAnonymous;
+    command.actor = ActorOf(*context_);
     command.method = edge_->recorder().LoggedMethodOf(*first_);
     command.request_id = first_->request_id();
     command.body = std::move(import);

@@ -2,6 +2,7 @@
 
 #include "berth/placement/v1/report.grpc.pb.h"
 #include "services/api/services.h"
+#include "services/process/caller.h"
 #include "services/process/status.h"
 #include "services/report/session.h"
 
@@ -12,8 +13,9 @@ namespace {
 class ReportStream final : public grpc::ServerBidiReactor<pb::SessionRequest, pb::SessionResponse>,
                            public ReportSink {
  public:
-  explicit ReportStream(ReportSessions* sessions)
-      : session_(std::make_shared<ReportSession>(sessions, this)) {
+  ReportStream(ReportSessions* sessions, const Caller& caller)
+      : session_(std::make_shared<ReportSession>(
+            sessions, this, TrackerCertificate{caller.name, caller.not_after})) {
     session_->Open();
   }
 
@@ -39,8 +41,8 @@ class ReportService final : public pb::ReportService::CallbackService {
   explicit ReportService(ReportSessions* sessions) : sessions_(sessions) {}
 
   grpc::ServerBidiReactor<pb::SessionRequest, pb::SessionResponse>* Session(
-      grpc::CallbackServerContext*) override {
-    return new ReportStream(sessions_);
+      grpc::CallbackServerContext* context) override {
+    return new ReportStream(sessions_, CallerOf(*context));
   }
 
  private:

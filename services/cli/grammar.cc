@@ -183,6 +183,7 @@ void AddGrammar(CLI::App& app, Session& session, Said* flags) {
   AddConsumerCommands(app, session);
   AddWatchCommand(app, session);
   AddHealthCommand(app, session);
+  AddAuthCommands(app, session);
   AddCompletionCommand(app, session);
   AddReflectionCommands(app, session);
   CLI::App* version = AddVerb(app, "version", "Print the version", "berth version");

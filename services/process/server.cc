@@ -11,10 +11,13 @@
 #include "absl/time/clock.h"
 #include "grpcpp/ext/channelz_service_plugin.h"
 #include "grpcpp/ext/proto_server_reflection_plugin.h"
+#include "grpcpp/impl/service_type.h"
 #include "grpcpp/server.h"
 #include "grpcpp/server_builder.h"
 #include "placement/ground/check.h"
 #include "placement/ground/status_macros.h"
+#include "services/process/access_service.h"
+#include "services/process/gate.h"
 #include "services/process/log.h"
 
 namespace berth::services {
@@ -105,8 +108,20 @@ class Server::Impl {
  public:
   explicit Impl(const ServerOptions& given) : options(given) {}
 
+  // Registers `services` and those that every server has, all behind the gate.
+  void Offer(std::vector<grpc::Service*> services, grpc::ServerBuilder* builder) {
+    services.push_back(health.service());
+    services.push_back(access.get());
+    for (grpc::Service* service : services) {
+      gate.Guard(service);
+      builder->RegisterService(service);
+    }
+  }
+
   const ServerOptions options;
+  Gate gate;  // before the services, whose handlers use it
   Health health;
+  const std::unique_ptr<grpc::Service> access = MakeAccessService();
   std::vector<std::string> addresses;
   std::unique_ptr<grpc::Server> server;
 };
@@ -130,12 +145,12 @@ absl::StatusOr<std::unique_ptr<Server>> Server::Start(const ServerOptions& optio
   LeaveOutUnused(&builder);
   const std::shared_ptr<grpc::ServerCredentials> credentials =
       tls == nullptr ? grpc::InsecureServerCredentials() : tls->ForServer();
+  if (tls != nullptr) credentials->SetAuthMetadataProcessor(impl->gate.Processor());
   std::vector<int> ports(options.listen.size(), 0);
   for (size_t i = 0; i < ports.size(); ++i) {
     builder.AddListeningPort(options.listen[i], credentials, &ports[i]);
   }
-  builder.RegisterService(impl->health.service());
-  for (grpc::Service* service : services) builder.RegisterService(service);
+  impl->Offer(services, &builder);
   impl->server = builder.BuildAndStart();
   for (size_t i = 0; i < ports.size(); ++i) {
     const std::string& address = options.listen[i];

@@ -1,5 +1,5 @@
-// Server: the gRPC server of a process, with its listeners, health, reflection, channelz, limits
-// and graceful stop.
+// Server: the gRPC server of a process, with its listeners, the gate before all calls, AccessService,
+// health, reflection, channelz, limits and graceful stop.
 //
 // Owns the server and the health service. The caller owns the services that it passes, and they
 // must outlive the Server. One thread calls Start and Drain; health() is thread-safe.

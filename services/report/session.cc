@@ -16,12 +16,23 @@ using placement::MutexLock;
 using placement::ProviderId;
 using placement::State;
 
-namespace {
+std::string ReportSession::Actor() const {
+  const std::string actor = "tracker/" + key_.first;
+  return certificate_.host.empty() ? actor + " (unverified)" : actor;
+}
 
-// Trackers do not authenticate yet, so nobody has checked that the tracker belongs to this host.
-std::string ActorOf(const std::string& host) { return "tracker/" + host + " (unverified)"; }
+absl::Status ReportSession::CheckCertificate() const {
+  if (absl::Now() < certificate_.not_after) return absl::OkStatus();
+  return placement::Refuse(absl::StatusCode::kUnauthenticated, "UNAUTHENTICATED",
+                           "the certificate with which the connection was opened has expired");
+}
 
-}  // namespace
+absl::Status ReportSession::CheckHost(const std::string& host) const {
+  if (certificate_.host.empty() || host == certificate_.host) return absl::OkStatus();
+  return placement::Refuse(absl::StatusCode::kPermissionDenied, "POLICY_DENIED",
+                           "the hello names another host than the tracker's certificate",
+                           {{{"field", "hello.host"}, {"host", certificate_.host}}});
+}
 
 bool ReportSession::HasReason(const absl::Status& status, absl::string_view reason) {
   const auto refusal = placement::RefusalOf(status);
@@ -45,6 +56,7 @@ ReportSession::HelloPtr ReportSession::hello() const {
 
 void ReportSession::HandleRead(bool ok) {
   if (!ok) return End(absl::OkStatus());
+  if (absl::Status valid = CheckCertificate(); !valid.ok()) return End(valid);
   if (absl::Status form = CheckText(incoming_); !form.ok()) return End(form);
   if (incoming_.has_hello()) return HandleHello();
   if (hello() == nullptr)
@@ -71,6 +83,8 @@ void ReportSession::HandleRead(bool ok) {
 void ReportSession::HandleHello() {
   absl::StatusOr<HelloFacts> facts = HelloOf(incoming_.hello());
   if (!facts.ok()) return End(facts.status());
+  const absl::Status host = CheckHost(facts->service.host);
+  if (!host.ok()) return End(host);
   facts->service.starts_disabled = !sessions_->enables_new_services();
   const auto hello = std::make_shared<const HelloFacts>(*std::move(facts));
   const placement::RegisterService& service = hello->service;
@@ -300,7 +314,7 @@ void ReportSession::Tick() {
 
 void ReportSession::Submit(placement::CommandBody body, std::function<void(const Decision&)> done) {
   placement::Command command;
-  command.actor = ActorOf(key_.first);
+  command.actor = Actor();
   static const auto* const method = new std::shared_ptr<const std::string>(
       std::make_shared<const std::string>("/berth.placement.v1.ReportService/Session"));
   command.method = *method;
@@ -312,7 +326,7 @@ void ReportSession::Submit(placement::CommandBody body, std::function<void(const
 }
 
 void ReportSession::Touch(const placement::FeedCommand& command) {
-  const bool is_own = command.actor == ActorOf(key_.first);
+  const bool is_own = command.actor == Actor();
   {
     MutexLock lock(&mutex_);
     for (auto& [node, scope] : scopes_) {

@@ -14,6 +14,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "berth/placement/v1/report.pb.h"
@@ -40,11 +41,19 @@ class ReportSink {
   virtual void Finish(const absl::Status& status) = 0;
 };
 
+// What the certificate says with which the tracker's connection was opened.
+struct TrackerCertificate {
+  std::string host;  // empty: the connection has no TLS, so nobody has checked the tracker's host
+  absl::Time not_after = absl::InfiniteFuture();
+};
+
 class ReportSession final : public TrackerStream,
                             public std::enable_shared_from_this<ReportSession> {
  public:
   // `sessions` must outlive the session; `sink` must live until Closed is called.
-  ReportSession(ReportSessions* sessions, ReportSink* sink) : sessions_(sessions), sink_(sink) {}
+  // A stream with a certificate ends with the certificate. Its Hello must name the host in it.
+  ReportSession(ReportSessions* sessions, ReportSink* sink, TrackerCertificate certificate = {})
+      : sessions_(sessions), sink_(sink), certificate_(std::move(certificate)) {}
 
   // Registers the session and asks for the first message. Called once, before all else.
   void Open();
@@ -86,6 +95,10 @@ class ReportSession final : public TrackerStream,
   static bool HasReason(const absl::Status& status, absl::string_view reason);
   static bool Names(const HelloFacts& hello, placement::ProviderId node);
 
+  // The actor of the tracker's commands.
+  std::string Actor() const;
+  absl::Status CheckCertificate() const;
+  absl::Status CheckHost(const std::string& host) const;
   void HandleHello();
   void Welcome(const HelloPtr& hello, const placement::Decision& decision);
   void FillWelcome(const placement::State& state, const placement::Decision& decision,
@@ -124,6 +137,7 @@ class ReportSession final : public TrackerStream,
 
   ReportSessions* const sessions_;
   ReportSink* const sink_;
+  const TrackerCertificate certificate_;
   pb::SessionRequest incoming_;  // the message that is being read or settled
 
   // The first Hello sets these members before Connections knows the session. They never change

@@ -90,6 +90,7 @@ void AddTransferCommands(CLI::App& app, Session& session);
 void AddConsumerCommands(CLI::App& app, Session& session);
 void AddWatchCommand(CLI::App& app, Session& session);
 void AddHealthCommand(CLI::App& app, Session& session);
+void AddAuthCommands(CLI::App& app, Session& session);
 void AddReflectionCommands(CLI::App& app, Session& session);
 void AddCompletionCommand(CLI::App& app, Session& session);
 

@@ -1,6 +1,12 @@
 #include <string>
+#include <vector>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/strip.h"
+#include "absl/time/time.h"
+#include "berth/access/v1/access_service.pb.h"
 #include "grpc/health/v1/health.pb.h"
 #include "services/cli/commands/command.h"
 #include "services/cli/session/failure.h"
@@ -35,6 +41,64 @@ absl::Status Health(Session& session, const HealthArguments& arguments) {
                  absl::StrCat("the ", what, " does not accept calls: ", status));
 }
 
+namespace acl = ::berth::access::v1;
+
+struct CanIArguments {
+  std::string method;
+};
+
+std::string RoleName(acl::Role role) {
+  return absl::AsciiStrToLower(absl::StripPrefix(acl::Role_Name(role), "ROLE_"));
+}
+
+std::string RoleNames(const acl::MethodPermission& method) {
+  std::vector<std::string> names;
+  for (const int role : method.roles()) names.push_back(RoleName(static_cast<acl::Role>(role)));
+  return absl::StrJoin(names, ", ");
+}
+
+// The caller as placement records it: "scheduler/NAME".
+std::string ActorIn(const acl::WhoAmIResponse& answer) {
+  if (!answer.identified()) return "anonymous";
+  return absl::StrCat(RoleName(answer.role()), "/", answer.name());
+}
+
+absl::Status WhoAmI(Session& session, const NoArguments&) {
+  acl::WhoAmIRequest request;
+  BERTH_ASSIGN_OR_RETURN(const auto answer, session.Call<acl::WhoAmIResponse>(request));
+  const std::string actor = ActorIn(answer);
+  if (!answer.identified()) {
+    return session.Print(
+        answer, actor + ": the connection has no certificate, every call is allowed\n", {actor});
+  }
+  const absl::Time end = absl::FromUnixSeconds(answer.expire_time().seconds());
+  return session.Print(
+      answer,
+      absl::StrCat(actor, " of ", answer.trust_domain(), ", until ",
+                   absl::FormatTime("%Y-%m-%d %H:%M:%S UTC", end, absl::UTCTimeZone()), "\n"),
+      {actor});
+}
+
+absl::Status CanI(Session& session, const CanIArguments& arguments) {
+  acl::WhoAmIRequest request;
+  request.add_methods(arguments.method);
+  BERTH_ASSIGN_OR_RETURN(const auto answer, session.Call<acl::WhoAmIResponse>(request));
+  const acl::MethodPermission& method = answer.methods(0);
+  const std::string yes_or_no = method.permitted() ? "yes" : "no";
+  std::string text =
+      absl::StrCat(yes_or_no, ": ", ActorIn(answer),
+                   method.permitted() ? " may call " : " may not call ", method.method());
+  if (!method.permitted()) absl::StrAppend(&text, "; allowed roles: ", RoleNames(method));
+  if (method.permitted() && method.forbidden_fields_size() > 0) {
+    absl::StrAppend(&text, ", but may not set ", absl::StrJoin(method.forbidden_fields(), ", "));
+  }
+  const absl::Status printed = session.Print(answer, text + "\n", {yes_or_no});
+  if (!printed.ok() || method.permitted()) return printed;
+  return Refused(absl::StatusCode::kPermissionDenied, "ROLE_NOT_PERMITTED",
+                 absl::StrCat(ActorIn(answer), " may not call ", method.method()),
+                 {{{"method", method.method()}, {"roles", RoleNames(method)}}});
+}
+
 }  // namespace
 
 void AddHealthCommand(CLI::App& app, Session& session) {
@@ -44,6 +108,19 @@ void AddHealthCommand(CLI::App& app, Session& session) {
   HealthArguments& arguments = Does(command, session, Health);
   command->add_option("--service", arguments.service,
                       "Ask about this gRPC service; left out: the whole server");
+}
+
+void AddAuthCommands(CLI::App& app, Session& session) {
+  CLI::App* auth =
+      AddNoun(app, "auth", "Who the server takes you for, and what you may do", "Operate");
+  CLI::App* who = AddVerb(*auth, "whoami", "Show the identity in your certificate",
+                          "berth auth whoami -o json");
+  Does(who, session, WhoAmI);
+  CLI::App* can = AddVerb(*auth, "can-i", "Tell whether you may call a method; if not, exit with 6",
+                          "berth auth can-i CandidateService/Claim");
+  CanIArguments& arguments = Does(can, session, CanI);
+  can->add_option("METHOD", arguments.method, "The method, with or without its package and service")
+      ->required();
 }
 
 }  // namespace berth::cli

@@ -23,8 +23,9 @@ namespace berth::services {
 
 class PlayedTracker : public ReportSink {
  public:
-  PlayedTracker(ReportSessions* sessions, std::string host, placement::ProviderId node)
-      : session_(std::make_shared<ReportSession>(sessions, this)),
+  PlayedTracker(ReportSessions* sessions, std::string host, placement::ProviderId node,
+                const TrackerCertificate& certificate = {})
+      : session_(std::make_shared<ReportSession>(sessions, this, certificate)),
         host_(std::move(host)),
         node_(node) {
     session_->Open();

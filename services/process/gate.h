@@ -1,0 +1,63 @@
+// Gate: lets a call through to its handler only if the caller's role may make it.
+//
+// Every method of a guarded service, unary or stream, passes the gate before its request is read.
+// The services that gRPC itself adds to a server, reflection and channelz, cannot be guarded. For
+// these there is a processor, which the server gives to its credentials: gRPC asks it about every
+// call of a connection with TLS.
+//
+// Thread-safe. A Gate must outlive the server.
+#ifndef BERTH_SERVICES_PROCESS_GATE_H_
+#define BERTH_SERVICES_PROCESS_GATE_H_
+
+#include <memory>
+#include <string>
+
+#include "absl/status/status.h"
+#include "services/access/denials.h"
+#include "services/access/table.h"
+#include "services/process/caller.h"
+
+namespace grpc {
+class AuthContext;
+class AuthMetadataProcessor;
+class ServerContextBase;
+class Service;
+}  // namespace grpc
+
+namespace berth::services {
+
+// The actor that is recorded for a caller: "scheduler/NAME", or "anonymous" if the connection has no
+// certificate.
+std::string ActorOf(const Caller& caller);
+std::string ActorOf(const grpc::ServerContextBase& context);
+
+class Gate {
+ public:
+  // Puts the gate before every method of `service`.
+  // REQUIRES: the service has only callback methods, all of them are in AccessTable, and no server
+  // has the service yet.
+  void Guard(grpc::Service* service);
+
+  // Denies calls of reflection, channelz and health to callers whose roles do not allow them, and
+  // all calls to callers whose certificate names no identity. Calls of guarded services pass.
+  std::shared_ptr<grpc::AuthMetadataProcessor> Processor();
+
+  // OK if the caller may call `method`. A caller without TLS may call everything. Fails with
+  //   UNAUTHENTICATED / UNAUTHENTICATED         the certificate names no identity, or it has expired
+  //   PERMISSION_DENIED / ROLE_NOT_PERMITTED    the role may not call the method
+  absl::Status Check(const grpc::AuthContext* connection, const Caller& caller,
+                     const MethodAccess& method);
+
+ private:
+  class Handler;
+  class AllCalls;
+
+  absl::Status Denied(const Caller& caller, const MethodAccess& method, absl::Status why);
+
+  const AccessTable& table_ = AccessTable::Get();
+  DenialPace pace_;
+};
+
+}  // namespace berth::services
+
+#endif  // BERTH_SERVICES_PROCESS_GATE_H_

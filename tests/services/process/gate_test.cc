@@ -1,0 +1,282 @@
+// The gate before all calls, over real sockets: every RPC with every role, and without TLS.
+#include "services/process/gate.h"
+
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "berth/access/v1/access_service.grpc.pb.h"
+#include "berth/placement/v1/allocation.grpc.pb.h"
+#include "berth/placement/v1/association.grpc.pb.h"
+#include "berth/placement/v1/audit.grpc.pb.h"
+#include "berth/placement/v1/candidate.grpc.pb.h"
+#include "berth/placement/v1/catalog.grpc.pb.h"
+#include "berth/placement/v1/consumer.grpc.pb.h"
+#include "berth/placement/v1/fleet.grpc.pb.h"
+#include "berth/placement/v1/host.grpc.pb.h"
+#include "berth/placement/v1/instance.grpc.pb.h"
+#include "berth/placement/v1/inventory.grpc.pb.h"
+#include "berth/placement/v1/ledger.grpc.pb.h"
+#include "berth/placement/v1/provider.grpc.pb.h"
+#include "berth/placement/v1/report.grpc.pb.h"
+#include "berth/placement/v1/reshape.grpc.pb.h"
+#include "berth/placement/v1/usage.grpc.pb.h"
+#include "berth/placement/v1/watch.grpc.pb.h"
+#include "berth/tracker/v1/tracker.grpc.pb.h"
+#include "google/rpc/error_details.pb.h"
+#include "google/rpc/status.pb.h"
+#include "grpcpp/create_channel.h"
+#include "grpcpp/generic/generic_stub.h"
+#include "grpcpp/security/credentials.h"
+#include "grpcpp/security/tls_certificate_provider.h"
+#include "grpcpp/security/tls_certificate_verifier.h"
+#include "gtest/gtest.h"
+#include "placement/values/refusal.h"
+#include "services/process/server.h"
+#include "services/process/tls.h"
+#include "tests/processes/certificate_authority.h"
+
+namespace berth::services {
+namespace {
+
+namespace acl = access::v1;
+namespace pb = placement::v1;
+using grpc::StatusCode;
+
+constexpr char kDomain[] = "berth.test";
+
+// A server with all services of Berth. Their handlers answer UNIMPLEMENTED, so a call that gets
+// another error did not reach its handler.
+class GateTest : public ::testing::Test {
+ protected:
+  GateTest() {
+    directory_ = absl::StrCat(::testing::TempDir(), "berth-gate-",
+                              ::testing::UnitTest::GetInstance()->current_test_info()->name());
+    std::filesystem::remove_all(directory_);
+    std::filesystem::create_directories(directory_);
+    Add<pb::AllocationService>();
+    Add<pb::AssociationService>();
+    Add<pb::AuditService>();
+    Add<pb::CandidateService>();
+    Add<pb::CatalogService>();
+    Add<pb::ConsumerService>();
+    Add<pb::FleetService>();
+    Add<pb::HostService>();
+    Add<pb::InstanceService>();
+    Add<pb::InventoryService>();
+    Add<pb::LedgerService>();
+    Add<pb::ProviderService>();
+    Add<pb::ReportService>();
+    Add<pb::ReshapeService>();
+    Add<pb::UsageService>();
+    Add<pb::WatchService>();
+    Add<tracker::v1::TrackerService>();
+  }
+
+  void Serve(bool with_tls) {
+    ServerOptions options;
+    options.listen = {"127.0.0.1:0"};
+    if (with_tls) {
+      const auto paths = testing::WriteCertificates(
+          directory_, "server", ca_.Issue("spiffe://berth.test/placement/p"), ca_.pem());
+      options.tls = {{paths.certificate, paths.key, paths.ca}, kDomain};
+      CertificateUse use;
+      use.server = true;
+      auto tls = Tls::Open(options.tls, use, [](bool, const std::string&) {});
+      ASSERT_TRUE(tls.ok()) << tls.status();
+      tls_ = *std::move(tls);
+    }
+    std::vector<grpc::Service*> services;
+    for (const auto& service : services_) services.push_back(service.get());
+    auto server = Server::Start(options, services, tls_.get());
+    ASSERT_TRUE(server.ok()) << server.status();
+    server_ = *std::move(server);
+  }
+
+  template <typename Service>
+  void Add() {
+    services_.push_back(std::make_unique<typename Service::CallbackService>());
+  }
+
+  // A channel with a certificate that has these URIs, or without TLS if the server has none.
+  std::shared_ptr<grpc::Channel> ChannelOf(const std::vector<std::string>& uris) {
+    if (tls_ == nullptr) {
+      return grpc::CreateChannel(server_->addresses()[0], grpc::InsecureChannelCredentials());
+    }
+    testing::CertificateWords words;
+    words.uris = uris;
+    const testing::IssuedCertificate own = ca_.Issue(words);
+    grpc::experimental::TlsChannelCredentialsOptions options;
+    options.set_certificate_provider(
+        std::make_shared<grpc::experimental::StaticDataCertificateProvider>(
+            ca_.pem(),
+            std::vector<grpc::experimental::IdentityKeyCertPair>{{own.key, own.certificate}}));
+    options.watch_root_certs();
+    options.watch_identity_key_cert_pairs();
+    options.set_certificate_verifier(
+        std::make_shared<grpc::experimental::NoOpCertificateVerifier>());
+    options.set_check_call_host(false);
+    grpc::ChannelArguments arguments;
+    arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
+    return grpc::CreateCustomChannel(server_->addresses()[0],
+                                     grpc::experimental::TlsCredentials(options), arguments);
+  }
+
+  // Calls `method` with one message, which is empty.
+  static grpc::Status Call(const std::shared_ptr<grpc::Channel>& channel,
+                           const std::string& method) {
+    grpc::GenericStub stub(channel);
+    grpc::CompletionQueue queue;
+    grpc::ClientContext context;
+    context.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(20));
+    const auto call = stub.PrepareCall(&context, "/" + method, &queue);
+    void* tag = nullptr;
+    bool ok = false;
+    call->StartCall(&context);
+    queue.Next(&tag, &ok);
+    const grpc::Slice nothing("");
+    if (ok) {
+      call->WriteLast(grpc::ByteBuffer(&nothing, 1), {}, &context);
+      queue.Next(&tag, &ok);
+    }
+    // The status comes after the last answer. Health/Watch has no last one: its first is enough.
+    bool watches = false;
+    do {
+      grpc::ByteBuffer answer;
+      call->Read(&answer, &context);
+      queue.Next(&tag, &ok);
+      watches = ok && method == "grpc.health.v1.Health/Watch";
+    } while (ok && !watches);
+    if (watches) context.TryCancel();
+    grpc::Status status;
+    call->Finish(&status, &context);
+    queue.Next(&tag, &ok);
+    queue.Shutdown();
+    while (queue.Next(&tag, &ok)) continue;
+    return watches ? grpc::Status::OK : status;
+  }
+
+  static google::rpc::ErrorInfo InfoOf(const grpc::Status& status) {
+    google::rpc::Status details;
+    google::rpc::ErrorInfo info;
+    if (details.ParseFromString(status.error_details()) && details.details_size() > 0) {
+      details.details(0).UnpackTo(&info);
+    }
+    return info;
+  }
+
+  const testing::CertificateAuthority ca_{"one"};
+  std::string directory_;
+  std::vector<std::unique_ptr<grpc::Service>> services_;
+  std::unique_ptr<Tls> tls_;
+  std::unique_ptr<Server> server_;
+};
+
+TEST_F(GateTest, EachRoleMayCallWhatTheTableSays) {
+  Serve(true);
+  for (const char* role : {"tracker", "reader", "scheduler", "operator", "admin", "placement"}) {
+    const auto channel = ChannelOf({absl::StrCat("spiffe://berth.test/", role, "/x")});
+    for (const MethodAccess* method : AccessTable::Get().All()) {
+      const grpc::Status status = Call(channel, method->method);
+      const bool permitted = method->roles.Has(RoleOf(role));
+      EXPECT_EQ(status.error_code() != StatusCode::PERMISSION_DENIED, permitted)
+          << role << " " << method->method << ": " << status.error_message();
+      EXPECT_NE(status.error_code(), StatusCode::UNAVAILABLE) << status.error_message();
+      if (permitted || !absl::StartsWith(method->method, "berth.")) continue;
+      const google::rpc::ErrorInfo info = InfoOf(status);
+      EXPECT_EQ(info.reason(), "ROLE_NOT_PERMITTED") << method->method;
+      EXPECT_EQ(info.metadata().at("role"), role);
+      EXPECT_EQ(info.domain(), absl::StartsWith(method->method, "berth.tracker.")
+                                   ? "berth.tracker"
+                                   : "berth.placement");
+    }
+  }
+}
+
+TEST_F(GateTest, WithoutTlsEverythingIsAllowed) {
+  Serve(false);
+  const auto channel = ChannelOf({});
+  for (const MethodAccess* method : AccessTable::Get().All()) {
+    const grpc::Status status = Call(channel, method->method);
+    EXPECT_NE(status.error_code(), StatusCode::PERMISSION_DENIED) << method->method;
+    EXPECT_NE(status.error_code(), StatusCode::UNAUTHENTICATED) << method->method;
+  }
+}
+
+TEST_F(GateTest, WithoutAnIdentityNothingIsAllowed) {
+  Serve(true);
+  // Without exactly one URI of this trust domain the handshake fails, so the method does not matter.
+  const std::string admin = "spiffe://berth.test/admin/a";
+  for (const std::vector<std::string>& uris : std::vector<std::vector<std::string>>{
+           {}, {admin, admin + "b"}, {"spiffe://other/admin/a"}}) {
+    EXPECT_EQ(Call(ChannelOf(uris), "grpc.health.v1.Health/Check").error_code(),
+              StatusCode::UNAVAILABLE);
+  }
+  const auto channel = ChannelOf({"spiffe://berth.test/root/a"});
+  for (const MethodAccess* method : AccessTable::Get().All()) {
+    EXPECT_EQ(Call(channel, method->method).error_code(), StatusCode::PERMISSION_DENIED)
+        << method->method;
+  }
+}
+
+TEST_F(GateTest, AMethodThatDoesNotExistIsUnimplemented) {
+  Serve(true);
+  const auto channel = ChannelOf({"spiffe://berth.test/admin/a"});
+  EXPECT_EQ(Call(channel, "other.Service/Method").error_code(), StatusCode::UNIMPLEMENTED);
+  EXPECT_EQ(Call(channel, "berth.placement.v1.LedgerService/Other").error_code(),
+            StatusCode::UNIMPLEMENTED);
+}
+
+TEST_F(GateTest, TellsCallersWhoTheyAre) {
+  Serve(true);
+  const auto stub = acl::AccessService::NewStub(ChannelOf({"spiffe://berth.test/operator/ann"}));
+  acl::WhoAmIRequest request;
+  request.add_methods("Claim");
+  request.add_methods("FleetService/DeleteNode");
+  request.add_methods("SetFormat");
+  acl::WhoAmIResponse response;
+  grpc::ClientContext context;
+  ASSERT_TRUE(stub->WhoAmI(&context, request, &response).ok());
+  EXPECT_TRUE(response.identified());
+  EXPECT_EQ(response.trust_domain(), "berth.test");
+  EXPECT_EQ(response.role(), acl::ROLE_OPERATOR);
+  EXPECT_EQ(response.name(), "ann");
+  EXPECT_GT(response.expire_time().seconds(), absl::ToUnixSeconds(absl::Now()));
+  EXPECT_TRUE(response.methods(0).permitted());
+  EXPECT_TRUE(response.methods(1).permitted());
+  EXPECT_EQ(response.methods(1).forbidden_fields(0), "cascade");
+  EXPECT_FALSE(response.methods(2).permitted());
+  EXPECT_EQ(response.methods(2).roles(0), acl::ROLE_ADMIN);
+  for (const char* wrong : {"", "NoSuchMethod", "ListNodes"}) {
+    grpc::ClientContext again;
+    request.set_methods(0, wrong);
+    const grpc::Status status = stub->WhoAmI(&again, request, &response);
+    EXPECT_EQ(status.error_code(), StatusCode::INVALID_ARGUMENT) << wrong;
+    EXPECT_EQ(InfoOf(status).reason(), "INVALID_FIELD");
+  }
+}
+
+TEST(GateCheckTest, ACertificateThatHasExpiredAllowsNothing) {
+  Gate gate;
+  const MethodAccess* method = AccessTable::Get().Find("/grpc.health.v1.Health/Check");
+  ASSERT_NE(method, nullptr);
+  Caller caller{"berth.test", "admin", "ann", absl::Now() + absl::Hours(1)};
+  EXPECT_TRUE(gate.Check(nullptr, caller, *method).ok());
+  caller.not_after = absl::Now() - absl::Milliseconds(1);
+  const absl::Status status = gate.Check(nullptr, caller, *method);
+  EXPECT_EQ(status.code(), absl::StatusCode::kUnauthenticated);
+  EXPECT_EQ(placement::RefusalOf(status)->reason, "UNAUTHENTICATED");
+}
+
+TEST(ActorTest, IsTheRoleAndTheName) {
+  EXPECT_EQ(ActorOf(Caller{"berth.test", "scheduler", "ann", absl::InfiniteFuture()}),
+            "scheduler/ann");
+  EXPECT_EQ(ActorOf(Caller()), "anonymous");
+}
+
+}  // namespace
+}  // namespace berth::services
