@@ -25,10 +25,10 @@ std::string RequestIdOf(const Message& request) {
 }
 
 // Checks what the role of `caller` may put into the request of `method`.
-absl::Status PermitRequest(const Caller& caller, const std::string& method,
+absl::Status PermitRequest(const Caller& caller, const std::string* method,
                            const Message& request) {
-  if (!caller.identified()) return absl::OkStatus();
-  const MethodAccess* const access = AccessTable::Get().Find(absl::StrCat("/", method));
+  if (!caller.identified() || method == nullptr) return absl::OkStatus();
+  const MethodAccess* const access = AccessTable::Get().Find(*method);
   if (access == nullptr) return absl::OkStatus();
   return access->PermitRequest(RoleOf(caller.role), caller.name, request);
 }
@@ -122,10 +122,10 @@ absl::StatusOr<placement::Command> Edge::CommandFor(
     const Context& context, const Message& request,
     absl::FunctionRef<absl::StatusOr<placement::CommandBody>()> convert) const {
   const Caller caller = CallerOf(context);
-  BERTH_RETURN_IF_ERROR(PermitRequest(caller, recorder_.MethodOf(request), request));
   placement::Command command;
   command.actor = ActorOf(caller);
   command.method = recorder_.LoggedMethodOf(request);
+  BERTH_RETURN_IF_ERROR(PermitRequest(caller, command.method.get(), request));
   command.request_id = RequestIdOf(request);
   BERTH_RETURN_IF_ERROR(CheckText(request));
   BERTH_RETURN_IF_ERROR(CheckRequestId(command.request_id));

@@ -36,7 +36,6 @@ using placement::Ledger;
 
 constexpr char kDatabaseName[] = "berth";
 constexpr absl::Duration kTimerStep = absl::Milliseconds(20);
-constexpr absl::Duration kCertificateStep = absl::Seconds(1);
 constexpr absl::Duration kSessionStep = absl::Seconds(1);
 constexpr absl::Duration kStandardNamesWithin = absl::Seconds(30);
 constexpr absl::Duration kOperatorCallMax = absl::Minutes(2);  // one statement, of a self-check
@@ -221,11 +220,7 @@ class PlacementProcess::Impl {
 
   absl::Status OpenCertificates() {
     BERTH_ASSIGN_OR_RETURN(tls, OpenTls(options, PlacementCertificateUse()));
-    if (tls == nullptr) return absl::OkStatus();
-    certificates = std::make_unique<Loop>("certificates", [this] {
-      tls->Look();
-      return kCertificateStep;
-    });
+    certificates = FollowCertificates(tls.get());
     return absl::OkStatus();
   }
 

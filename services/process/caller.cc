@@ -36,7 +36,9 @@ Caller CallerOf(const grpc::ServerContextBase& context) {
   const std::shared_ptr<const grpc::AuthContext> auth = context.auth_context();
   if (auth == nullptr) return caller;
   // gRPC sets this property only if the certificate has exactly one URI.
-  const auto id = ParseSpiffeId(PropertyOf(*auth, GRPC_PEER_SPIFFE_ID_PROPERTY_NAME));
+  const std::string uri = PropertyOf(*auth, GRPC_PEER_SPIFFE_ID_PROPERTY_NAME);
+  if (uri.empty()) return caller;
+  const auto id = ParseSpiffeId(uri);
   if (!id.ok()) return caller;
   caller.domain = id->domain;
   caller.role = id->role;

@@ -5,9 +5,15 @@
 #include <cstdlib>
 
 #include "absl/strings/str_cat.h"
+#include "absl/time/time.h"
 #include "services/process/log.h"
 
 namespace berth::services {
+namespace {
+
+constexpr absl::Duration kCertificateStep = absl::Seconds(1);
+
+}  // namespace
 
 void AddServiceOptions(ServiceOptions* options, Config* config) {
   config->Add("listen", &options->listen,
@@ -47,6 +53,14 @@ absl::StatusOr<std::unique_ptr<Tls>> OpenTls(const ServiceOptions& options,
   };
   PassOnGrpcLog(tell);
   return Tls::Open(options.tls, use, tell);
+}
+
+std::unique_ptr<Loop> FollowCertificates(Tls* tls) {
+  if (tls == nullptr) return nullptr;
+  return std::make_unique<Loop>("certificates", [tls] {
+    tls->Look();
+    return kCertificateStep;
+  });
 }
 
 void MeasureTls(const Tls* tls, Metrics* metrics) {

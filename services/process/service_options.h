@@ -7,6 +7,7 @@
 
 #include "absl/status/statusor.h"
 #include "services/process/config.h"
+#include "services/process/loops.h"
 #include "services/process/metrics.h"
 #include "services/process/server.h"
 #include "services/process/tls.h"
@@ -30,6 +31,10 @@ void AddTlsOptions(TlsSettings* tls, Config* config);
 // logs. Null if `options` has no TLS. Fails like Tls::Open.
 absl::StatusOr<std::unique_ptr<Tls>> OpenTls(const ServiceOptions& options,
                                              const CertificateUse& use);
+
+// Looks at the files of `tls` every second while the result lives, on a thread of its own, because a
+// disk may hang. Null if `tls` is null.
+std::unique_ptr<Loop> FollowCertificates(Tls* tls);
 
 // Adds the end of the certificate in use to `metrics`, which `tls` must outlive.
 void MeasureTls(const Tls* tls, Metrics* metrics);

@@ -32,7 +32,6 @@
 namespace berth::services {
 namespace {
 
-constexpr absl::Duration kCertificateStep = absl::Seconds(1);
 constexpr char kServiceName[] = "berth.tracker.v1.TrackerService";
 
 // The signals that this process receives with sigtimedwait.
@@ -116,15 +115,6 @@ int RunUntilStopped(tracker::Uplink::Options uplink, TrackerHost* host, Server* 
   server->Drain([host] { host->Stop(); });
   Log(LogLevel::kInfo, "stopped");
   return refused ? 1 : 0;
-}
-
-// Looks at the files of the certificates while it lives, on a thread of its own: a disk may hang.
-std::unique_ptr<Loop> FollowCertificates(Tls* tls) {
-  if (tls == nullptr) return nullptr;
-  return std::make_unique<Loop>("certificates", [tls] {
-    tls->Look();
-    return kCertificateStep;
-  });
 }
 
 int Serve(const TrackerSettings& settings, const std::function<void(TrackerHost*)>& reload) {
