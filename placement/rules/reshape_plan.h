@@ -68,6 +68,10 @@ class ReshapePlan {
 
   // The changes and the answer of the command. REQUIRES: every stage passed.
   Outcome MakeOutcome(const RuleContext& context) const;
+  // Names the inventories of which nothing can be allocated after the command (P-18). REQUIRES: the
+  // state knows all classes of the inventories. A report may create classes, so it must not call
+  // this.
+  std::vector<std::string> Warnings() const;
 
  private:
   Amount Remaining(const ReshapedConfig& config, int row) const;
