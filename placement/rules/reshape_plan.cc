@@ -158,8 +158,9 @@ std::vector<std::string> ReshapePlan::Warnings() const {
   return warnings;
 }
 
-Outcome ReshapePlan::MakeOutcome(const RuleContext& context) const {
+Outcome ReshapePlan::MakeOutcome(const RuleContext& context, Changes names) const {
   Outcome outcome;
+  outcome.changes = std::move(names);
   std::vector<const ReshapedConfig*> in_order;
   for (const ReshapedConfig& config : configs_) {
     if (config.after != nullptr) Tell(config, outcome.result);

@@ -88,7 +88,7 @@ TEST_F(RulesReportReshape, Ladder) {
 TEST_F(RulesReportReshape, CreatesClassesBesideMoves) {
   const std::vector<ReportedHolding> holdings = {Holding("c1", "cn1{VCPU:1} gpu{VGPU:2}"),
                                                  Holding("c2", "gpu{VGPU:1}")};
-  for (const std::string card : {"card{CUSTOM_NEW:1}", "card{CUSTOM_NEW:1,CUSTOM_MORE:2}"}) {
+  for (const std::string card : {"card{CUSTOM_NEW:1}", "card{CUSTOM_NEW:1, CUSTOM_MORE:2}"}) {
     SCOPED_TRACE(card);
     ApplyReport report = fleet_.MakeReport("h1", 1, "cn1{VCPU:8}\n  gpu{VGPU:2}\n  " + card, 2);
     report.holdings = holdings;
@@ -109,6 +109,22 @@ TEST_F(RulesReportReshape, CreatesClassesBesideMoves) {
   EXPECT_EQ(fleet_.Send(report), "OK");  // T-194
   EXPECT_EQ(fleet_.world.used("gpu", "VGPU"), 3);
   EXPECT_EQ(fleet_.world.place("card").config().inventories.size(), 1u);
+}
+
+// A retired node whose last allocations go is removed with them. Whether they go is seen in the
+// state after the report, which has the names that the report creates.
+TEST_F(RulesReportReshape, CreatesNamesOnARetiredNode) {
+  for (const bool with_trait : {false, true}) {
+    const int64_t sequence = with_trait ? 3 : 2;
+    ASSERT_EQ(fleet_.Answer(RetireNode{fleet_.world.provider("cn1"), true}), "OK");
+    ApplyReport report =
+        fleet_.MakeReport("h1", 1, "cn1{VCPU:8}\n  gpu{VGPU:3}\n  card{CUSTOM_NEW:1}", sequence);
+    report.holdings = {Holding("c1", "cn1{VCPU:1} gpu{VGPU:2}"), Holding("c2", "gpu{VGPU:1}")};
+    if (with_trait) report.providers.back().traits_present = {"CUSTOM_NEW_TRAIT"};
+    ASSERT_EQ(fleet_.Send(report), "OK");
+    EXPECT_FALSE(fleet_.node("cn1").retired);
+  }
+  EXPECT_TRUE(fleet_.HasTrait("card", "CUSTOM_NEW_TRAIT"));
 }
 
 // Claims do not change the generation with which a tracker reports.
