@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "berth/placement/v1/record.pb.h"
-#include "placement/ground/check.h"
 #include "placement/values/faults.h"
 #include "services/wire/instance.h"
 
@@ -55,7 +54,7 @@ class TrackerEdit final : public placement::InstanceEdit {
  public:
   TrackerEdit(pb::Instance written, pb::MoveEnd end) : written_(std::move(written)), end_(end) {}
 
-  InstanceRecord Apply(const InstanceRecord& before) const override {
+  absl::StatusOr<InstanceRecord> Apply(const InstanceRecord& before) const override {
     pb::Instance record;
     FillInstance(before, &record);
     record.set_host(written_.host());
@@ -85,9 +84,7 @@ class TrackerEdit final : public placement::InstanceEdit {
       *record.mutable_migration_context() = written_.migration_context();
       Describe(known, record.mutable_migration_context()->mutable_old_pci_devices());
     }
-    auto after = InstanceOf("instance", record);
-    BERTH_CHECK(after.ok());  // the ids have been read before
-    return *std::move(after);
+    return InstanceOf("instance", record);
   }
 
   OwnedNames Held(const InstanceRecord& record, const std::vector<MigrationPtr>& migrations,

@@ -70,7 +70,7 @@ TEST(RecordWrite, TakesWhatATrackerDecidesAndKeepsTheRest) {
   EXPECT_EQ(command.node, Node(kNode));
   EXPECT_EQ(command.expected_generation.value, 5);
   pb::Instance after;
-  FillInstance(command.edit->Apply(*InstanceOf("instance", Recorded())), &after);
+  FillInstance(*command.edit->Apply(*InstanceOf("instance", Recorded())), &after);
   pb::Instance expected = Recorded();
   expected.set_host("h1");
   expected.set_node_uuid(kNode);
@@ -95,14 +95,14 @@ TEST(RecordWrite, TakesStateAndTaskTogetherIfThereIsAState) {
   pb::RecordWrite repair = Claim();
   repair.mutable_instance()->set_vm_state("error");
   repair.mutable_instance()->clear_task_state();
-  const InstanceRecord after = Command(repair).edit->Apply(*InstanceOf("instance", Recorded()));
+  const InstanceRecord after = *Command(repair).edit->Apply(*InstanceOf("instance", Recorded()));
   EXPECT_EQ(after.vm_state, "error");  // T-33
   EXPECT_EQ(after.task_state, "");     // T-33
 }
 
 TEST(RecordWrite, NamesWhatARecordGivesToItsInstanceAlone) {
   const auto edit = Command(Claim()).edit;
-  InstanceRecord record = edit->Apply(*InstanceOf("instance", Recorded()));
+  InstanceRecord record = *edit->Apply(*InstanceOf("instance", Recorded()));
   EXPECT_THAT(edit->Held(record, {}, "h1", Node(kNode)),
               ElementsAre("CPU 4 of cell 0", "PCI device 0000:3b:00.1"));
   EXPECT_THAT(edit->Held(record, {}, "h1", Node(kOther)), IsEmpty());
@@ -116,7 +116,7 @@ TEST(RecordWrite, NamesBothSidesOfAMove) {
   Pin(0, 4, context->mutable_old_numa_cells());
   Pin(1, 6, context->mutable_new_numa_cells());
   const auto edit = Command(write).edit;
-  const InstanceRecord record = edit->Apply(*InstanceOf("instance", Recorded()));
+  const InstanceRecord record = *edit->Apply(*InstanceOf("instance", Recorded()));
   MigrationRecord migration;
   migration.id = *placement::MigrationId::Parse(kMigration);
   migration.source_host = "h1";
@@ -146,7 +146,7 @@ TEST(RecordWrite, ARevertedInstanceHasItsFlavorRequestsAndDevicesOfBefore) {
     const placement::WriteRecords command = Command(write);
     EXPECT_EQ(command.migration->end, static_cast<placement::MoveEnd>(end));
     pb::Instance after;
-    FillInstance(command.edit->Apply(*InstanceOf("instance", recorded)), &after);
+    FillInstance(*command.edit->Apply(*InstanceOf("instance", recorded)), &after);
     const bool back = end == pb::MOVE_END_REVERTED;
     EXPECT_EQ(after.flavor().vcpus(), back ? 7 : 2);  // T-174
     EXPECT_EQ(after.pci_requests_size(), back ? 1 : 0);
