@@ -150,6 +150,7 @@ void ClaimPlan::CollectReleased() {
     for (const Allocation& allocation : holder.before->allocations) {
       const auto touched =
           std::lower_bound(touched_.begin(), touched_.end(), allocation.provider, StandsBefore);
+      // A provider of which a consumer holds something exists (P-2).
       BERTH_CHECK(touched->tree != nullptr);
       if (touched->config == nullptr) continue;  // the command removes it
       const int inventory = touched->config->FindInventory(allocation.resource_class);

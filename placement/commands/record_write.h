@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/status/statusor.h"
 #include "placement/commands/record.h"
 #include "placement/values/instance.h"
 #include "placement/values/move_end.h"
@@ -18,12 +19,13 @@ namespace berth::placement {
 
 // What a write does to the record of an instance. The ledger keeps most fields of a record as bytes
 // that it does not read. So the sender of the command reads and writes these bytes for it. Pure:
-// the same record gives the same result each time.
+// the same record gives the same result each time, and the same refusal.
 class InstanceEdit {
  public:
   virtual ~InstanceEdit() = default;
-  // The record after the write. Its generation and times are ignored.
-  virtual InstanceRecord Apply(const InstanceRecord& before) const = 0;
+  // The record after the write. Its generation and times are ignored. INVALID_FIELD if the record
+  // would be malformed.
+  virtual absl::StatusOr<InstanceRecord> Apply(const InstanceRecord& before) const = 0;
   // The names of the CPUs, PCI devices and named units of `node` of `host` that the record gives to
   // its instance alone. `migrations` are all migrations of the instance. An instance that moves may
   // have some on both nodes.
@@ -48,7 +50,8 @@ struct WriteRecords {
   InstanceId instance;
   Generation expected_generation;
   // Null: withdraws an earlier write with the same generations. The records keep their values and
-  // get new generations, so that the earlier write, which may still be on its way, is refused.
+  // get new generations, so that the earlier write, which may still be on its way, is refused. Of
+  // `migration` only the uuid and the generation are used then.
   std::shared_ptr<const InstanceEdit> edit;
   std::optional<MigrationEdit> migration;  // none: only the instance's record is written
 };

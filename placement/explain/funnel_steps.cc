@@ -37,6 +37,7 @@ void Funnel::ListNeeds(const CandidateRequest& request) {
     Need whole{g, {}, 1};
     for (const NamedAmount& wanted : request.groups[g].resources) {
       const std::optional<ClassId> id = state_.catalog().classes.Find(wanted.resource_class);
+      // PlanSearch has found every class of the request in the same state.
       BERTH_CHECK(id.has_value());
       whole.demands.push_back({*id, wanted.amount});
     }

@@ -178,6 +178,7 @@ absl::StatusOr<std::vector<LogCommand>> DecodeBatch(absl::string_view payload) {
 }
 
 std::string EncodeAnswer(const Decision& decision) {
+  // A batch remembers only what succeeded.
   BERTH_CHECK(decision.status.ok() && decision.changes != nullptr);
   google::protobuf::Arena arena;
   auto* answer = google::protobuf::Arena::CreateMessage<pb::Answer>(&arena);

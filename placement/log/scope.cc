@@ -282,6 +282,7 @@ void ScopeMaker::Compare(const State& after) {
   for (const ProviderId id : put) {
     if (used.contains(id) || TreeBefore(id) != nullptr) continue;
     const auto place = after.FindProvider(id);
+    // The provider is among the changes that made this state.
     BERTH_CHECK(place.has_value());
     scope_.derived.push_back(UseOf(*place->tree, place->position));
   }

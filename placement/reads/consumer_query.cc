@@ -39,6 +39,7 @@ std::vector<ConsumerId> HoldersIn(const State& state, ProviderId member,
 
 absl::StatusOr<ConsumerPage> ListConsumers(const State& state, const ConsumerFilter& filter,
                                            std::optional<ConsumerId> after, int limit) {
+  // Page::limit is 1 to 1000.
   BERTH_CHECK(limit > 0);
   Faults faults;
   const auto not_empty = [&faults](const char* field, const std::optional<std::string>& text) {

@@ -70,6 +70,7 @@ int64_t CountLeakCandidates(const State& state) {
 AllocationAuditPage AuditAllocations(const State& state, std::optional<AllocationFault> only,
                                      std::optional<ConsumerId> after, int limit,
                                      std::vector<ReportedOrphan> orphans) {
+  // Page::limit is 1 to 1000.
   BERTH_CHECK(limit > 0);
   const Records& records = state.records();
   FirstFindings instances(state, only, limit);

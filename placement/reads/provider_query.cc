@@ -222,6 +222,7 @@ std::optional<std::vector<ProviderPlace>> Chosen(const State& state, const Provi
 
 absl::StatusOr<ProviderPage> ListProviders(const State& state, const ProviderFilter& filter,
                                            std::optional<ProviderId> after, int limit) {
+  // Page::limit is 1 to 1000.
   BERTH_CHECK(limit > 0);
   BERTH_RETURN_IF_ERROR(CheckForm(filter));
   Wanted wanted;

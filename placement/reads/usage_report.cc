@@ -189,6 +189,7 @@ UsageReportPage ReportRoots(const State& state, Reporter reporter,
 
 UsageReportPage ReportUsages(const State& state, const UsageReportFilter& filter,
                              const std::optional<std::string>& after, int limit) {
+  // Page::limit is 1 to 1000.
   BERTH_CHECK(limit > 0);
   Reporter reporter(state, filter);
   if (filter.grouping == UsageGrouping::kRoot) {

@@ -86,9 +86,11 @@ absl::Status CheckInstanceWrite(const State& state, const std::optional<TrackerP
   };
   if (before == nullptr) return deny("it has no record, and trackers create none");
   const std::vector<MigrationPtr> moves = MovesBeside(state, before->id, tracker->host, ending);
-  const bool is_unclaimed = before->host.empty() && HoldsOn(state, before->id, tracker->host);
-  if (before->host != tracker->host && moves.empty() && !is_unclaimed) {
-    return deny("it is not on this host, and does not move from or to it");
+  const bool is_unplaced = before->host.empty() || before->vm_state == kOffloadedState;
+  const bool is_meant = is_unplaced && HoldsOn(state, before->id, tracker->host);
+  if (before->host != tracker->host && moves.empty() && !is_meant) {
+    return deny(is_unplaced ? "it holds nothing on this host, and does not move to it"
+                            : "it is not on this host, and does not move from or to it");
   }
   const auto goes_there = [&](const MigrationPtr& move) { return IsSide(*move, after.host); };
   if (!after.host.empty() && after.host != tracker->host &&

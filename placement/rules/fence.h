@@ -1,7 +1,8 @@
 // What a tracker may write of the records of instances and migrations.
 //
 // A tracker writes only as the newest process of its host, and only about instances that are on its
-// host or that move from or to it. Pure functions of the state.
+// host, that move from or to it, or that nobody has placed and that hold something there. Every
+// rule by which a tracker writes a record asks these functions. Pure functions of the state.
 #ifndef BERTH_PLACEMENT_RULES_FENCE_H_
 #define BERTH_PLACEMENT_RULES_FENCE_H_
 
@@ -35,7 +36,8 @@ absl::Status CheckProcess(const State& state, const std::optional<TrackerProcess
 // A tracker may write the record of an instance
 // - whose host is the tracker's host;
 // - that moves from or to the tracker's host, by a migration that still holds resources;
-// - or that has no host yet and whose consumer holds something of a node of the tracker's host.
+// - or that has no host or is shelved_offloaded, and whose consumer holds something of a node of
+//   the tracker's host.
 // Afterwards the instance is on the tracker's host, on the other host of one of these migrations,
 // or on no host. A tracker creates no record of an instance, and changes neither its name nor its
 // project nor its user. `ending`: the migration that the command ends; it counts as one that still

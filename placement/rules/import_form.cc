@@ -1,5 +1,6 @@
 #include "placement/rules/import_form.h"
 
+#include <limits>
 #include <string>
 #include <utility>
 #include <vector>
@@ -130,8 +131,8 @@ class ImportForm {
     const NodeRecord& node = record.node;
     faults.Length("node.name", node.name, 1, kTextMax);
     faults.Length("node.host", node.host, 1, kTextMax);
-    if (node.report_sequence < 0) {
-      faults.Add(kInvalidField, "node.sequence", "must not be below 0");
+    if (node.report_sequence < 0 || node.report_sequence == std::numeric_limits<int64_t>::max()) {
+      faults.Add(kInvalidField, "node.sequence", "must be the number of a report, or 0");
     }
     if (node.facts != nullptr) AtMostBytes(faults, "node.facts", *node.facts, kFactsBytesMax);
     AtMostBytes(faults, "node.account", node.account, kAccountBytesMax);

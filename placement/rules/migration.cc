@@ -51,39 +51,6 @@ MigrationRecord Updated(const MigrationRecord& before, const UpdateMigration& co
   return record;
 }
 
-// WRONG_MOVE_END if the move is over: its consumers have been settled, and a status that lets both
-// sides count again would count what nobody has allocated (T-126).
-absl::Status CheckNotOver(const MigrationRecord& before, const MigrationRecord& after) {
-  if (HoldsResources(before.status)) return absl::OkStatus();
-  return Refuse(absl::StatusCode::kFailedPrecondition, "WRONG_MOVE_END",
-                absl::StrCat("migration ", before.id.ToString(), " has the status ", before.status,
-                             ", and cannot get the status ", after.status, ": it is over already"),
-                {{{"migration", before.id.ToString()},
-                  {"actual", before.status},
-                  {"requested", after.status},
-                  {"field", "status"}}});
-}
-
-// If the new status does not end the move: refuses what CheckNotOver refuses. If it ends the move:
-// refuses what Settle refuses, and MOVE_HOLDS_ALLOCATIONS if the end would also change allocations.
-absl::Status CheckStatus(const State& state, const MigrationRecord& before,
-                         const MigrationRecord& after) {
-  const MoveEnding* ending = FindMoveEnding(after.status);
-  if (before.status == after.status) return absl::OkStatus();
-  if (ending == nullptr) return CheckNotOver(before, after);
-  MigrationRecord ends = after;
-  ends.status = before.status;
-  const InstancePtr instance = state.records().FindInstance(after.instance);
-  BERTH_ASSIGN_OR_RETURN(const Settlement settlement,
-                         Settle(state, ends, *ending, *instance, "status"));
-  if (!settlement.changes()) return absl::OkStatus();
-  return Refuse(
-      absl::StatusCode::kFailedPrecondition, "MOVE_HOLDS_ALLOCATIONS",
-      absl::StrCat("migration ", before.id.ToString(), " cannot get the status ", after.status,
-                   " alone: the end of the move also changes allocations, which EndMove does"),
-      {{{"migration", before.id.ToString()}, {"field", "status"}}});
-}
-
 }  // namespace
 
 // Refuses, in this order: a malformed command; SERVICE_NOT_REGISTERED; TRACKER_FENCED;
@@ -120,8 +87,8 @@ absl::StatusOr<Outcome> Decide(const State& state, const CreateMigration& comman
 
 // Refuses, in this order: a malformed command; SERVICE_NOT_REGISTERED; TRACKER_FENCED;
 // MIGRATION_NOT_FOUND; RECORD_CONFLICT; POLICY_DENIED; a destination node without a host; what
-// CheckStatus refuses. While a move is not over, any status may follow any other: the callers keep
-// the order of T-126.
+// CheckStatusChange refuses. While a move is not over, any status may follow any other: the callers
+// keep the order of T-126.
 absl::StatusOr<Outcome> Decide(const State& state, const UpdateMigration& command,
                                const RuleContext& context) {
   BERTH_RETURN_IF_ERROR(CheckForm(command));
@@ -137,7 +104,7 @@ absl::StatusOr<Outcome> Decide(const State& state, const UpdateMigration& comman
   NodeNeedsHost(faults, "destination_node_uuid", after.destination_node.has_value(),
                 after.destination_host);
   BERTH_RETURN_IF_ERROR(faults.status());
-  BERTH_RETURN_IF_ERROR(CheckStatus(state, *before, after));
+  BERTH_RETURN_IF_ERROR(CheckStatusChange(state, *before, after));
   return PutMigration(StoredMigration(std::move(after), context));
 }
 

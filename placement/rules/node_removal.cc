@@ -94,6 +94,7 @@ void Release(const State& state, const Subtrees& going, const RuleContext& conte
   Changes puts;
   for (const ConsumerId id : holders) {
     const ConsumerPtr before = state.FindConsumer(id);
+    // The tree names the consumer, and both are of the same state (P-2).
     BERTH_CHECK(before != nullptr);
     auto after = std::make_shared<Consumer>(*before);
     std::erase_if(after->allocations,

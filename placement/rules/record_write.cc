@@ -10,12 +10,12 @@
 #include "placement/commands/record_form.h"
 #include "placement/rules/fence.h"
 #include "placement/rules/rules.h"
+#include "placement/rules/settlement.h"
+#include "placement/values/migration_status.h"
 #include "placement/values/refusal.h"
 
 namespace berth::placement {
 namespace {
-
-constexpr absl::string_view kOffloadedState = "shelved_offloaded";
 
 // The command that ends the move whose records the write would leave so.
 EndMove EndOf(const WriteRecords& command, InstanceRecord after) {
@@ -150,13 +150,35 @@ absl::Status CheckOwners(const State& state, const WriteRecords& command,
   return absl::OkStatus();
 }
 
-MigrationRecord Edited(const MigrationRecord& before, const WriteRecords& command) {
+MigrationRecord Edited(const MigrationRecord& before, const MigrationEdit& edit) {
   MigrationRecord after = before;
-  if (command.edit == nullptr || command.migration->end) return after;
-  after.status = command.migration->status;
-  after.destination_host = command.migration->destination_host;
-  after.destination_node = command.migration->destination_node;
+  after.status = edit.status;
+  after.destination_host = edit.destination_host;
+  after.destination_node = edit.destination_node;
   return after;
+}
+
+// POLICY_DENIED unless the records concern the tracker's host (T-386). `migration`: as it is after
+// the write; null: the command writes none. A move that still holds resources makes its instance
+// concern both hosts.
+absl::Status CheckFence(const State& state, const WriteRecords& command,
+                        const RecordsBefore& before, const InstanceRecord& after,
+                        const MigrationPtr& migration) {
+  if (migration != nullptr) {
+    BERTH_RETURN_IF_ERROR(
+        CheckMigrationWrite(state, command.tracker, before.migration, *migration));
+  }
+  const bool moves = migration != nullptr && HoldsResources(migration->status);
+  return CheckInstanceWrite(state, command.tracker, before.instance, after,
+                            moves ? migration : nullptr);
+}
+
+Outcome Put(const InstanceRecord& after, const RecordsBefore& before, MigrationPtr migration,
+            const RuleContext& context) {
+  Outcome outcome;
+  outcome.changes.push_back(InstancePut{StoredInstance(after, before.instance, context)});
+  if (migration != nullptr) outcome.changes.push_back(MigrationPut{std::move(migration)});
+  return outcome;
 }
 
 // INSTANCE_NOT_FOUND, MIGRATION_NOT_FOUND, INVALID_FIELD, or RECORD_CONFLICT.
@@ -182,15 +204,35 @@ absl::StatusOr<RecordsBefore> FindRecords(const State& state, const WriteRecords
   return before;
 }
 
+// Gives the records new generations, so that the earlier write is refused. The records have the
+// generations of before the earlier write, so that write has not been applied. It may have been the
+// one by which the tracker becomes the destination of a migration that has none.
+absl::StatusOr<Outcome> Withdraw(const State& state, const WriteRecords& command,
+                                 const RecordsBefore& before, const RuleContext& context) {
+  MigrationPtr meant = before.migration;
+  if (meant != nullptr && meant->destination_host.empty()) {
+    auto claimed = std::make_shared<MigrationRecord>(*meant);
+    claimed->destination_host = command.tracker.host;
+    meant = std::move(claimed);
+  }
+  BERTH_RETURN_IF_ERROR(CheckFence(state, command, before, *before.instance, meant));
+  MigrationPtr migration;
+  if (before.migration != nullptr) migration = StoredMigration(*before.migration, context);
+  return Put(*before.instance, before, std::move(migration), context);
+}
+
 }  // namespace
 
 // Writes what a tracker has claimed, or withdraws an earlier write. Refuses, in this order: a
 // malformed tracker; SERVICE_NOT_REGISTERED; TRACKER_FENCED (T-386); POLICY_DENIED for the node,
 // unless an earlier write is withdrawn; INSTANCE_NOT_FOUND; MIGRATION_NOT_FOUND; INVALID_FIELD for
-// a migration of another instance; RECORD_CONFLICT if a record has another generation. If a move
-// ends, the rest is decided as for EndMove. Else refuses a malformed record; with POLICY_DENIED if
-// the instance or its migration would go to another node; RECORD_CONFLICT if the instance is
-// elsewhere, then if something of the node would get a second owner.
+// a migration of another instance; RECORD_CONFLICT if a record has another generation. If an
+// earlier write is withdrawn, refuses then only with POLICY_DENIED for records that do not concern
+// the tracker's host. If a move ends, the rest is decided as for EndMove. Else refuses a malformed
+// record; with POLICY_DENIED if the instance or its migration would go to another node;
+// RECORD_CONFLICT if the instance is elsewhere; POLICY_DENIED for records that do not concern the
+// tracker's host; WRONG_MOVE_END or MOVE_HOLDS_ALLOCATIONS for the status of a migration, as
+// UpdateMigration does; RECORD_CONFLICT if something of the node would get a second owner.
 absl::StatusOr<Outcome> Decide(const State& state, const WriteRecords& command,
                                const RuleContext& context) {
   Faults faults;
@@ -199,27 +241,26 @@ absl::StatusOr<Outcome> Decide(const State& state, const WriteRecords& command,
   BERTH_RETURN_IF_ERROR(CheckProcess(state, command.tracker, "tracker."));
   if (command.edit != nullptr) BERTH_RETURN_IF_ERROR(CheckNode(state, command));
   BERTH_ASSIGN_OR_RETURN(const RecordsBefore before, FindRecords(state, command));
-  InstanceRecord after = *before.instance;
+  if (command.edit == nullptr) return Withdraw(state, command, before, context);
+  BERTH_ASSIGN_OR_RETURN(InstanceRecord after, command.edit->Apply(*before.instance));
+  if (command.migration && command.migration->end) {
+    return Decide(state, EndOf(command, std::move(after)), context);
+  }
   MigrationPtr migration;
   if (before.migration != nullptr) {
-    migration = StoredMigration(Edited(*before.migration, command), context);
+    migration = StoredMigration(Edited(*before.migration, *command.migration), context);
   }
-  if (command.edit != nullptr) {
-    after = command.edit->Apply(*before.instance);
-    if (command.migration && command.migration->end) {
-      return Decide(state, EndOf(command, std::move(after)), context);
-    }
-    InstanceFields(faults, "instance", after);
-    if (migration != nullptr) MigrationFields(faults, *migration);
-    BERTH_RETURN_IF_ERROR(faults.status());
-    BERTH_RETURN_IF_ERROR(CheckTarget(command, before, after, migration.get()));
-    BERTH_RETURN_IF_ERROR(CheckPlace(command, *before.instance, migration.get()));
-    BERTH_RETURN_IF_ERROR(CheckOwners(state, command, *before.instance, after, migration));
+  InstanceFields(faults, "instance", after);
+  if (migration != nullptr) MigrationFields(faults, *migration);
+  BERTH_RETURN_IF_ERROR(faults.status());
+  BERTH_RETURN_IF_ERROR(CheckTarget(command, before, after, migration.get()));
+  BERTH_RETURN_IF_ERROR(CheckPlace(command, *before.instance, migration.get()));
+  BERTH_RETURN_IF_ERROR(CheckFence(state, command, before, after, migration));
+  if (migration != nullptr) {
+    BERTH_RETURN_IF_ERROR(CheckStatusChange(state, *before.migration, *migration));
   }
-  Outcome outcome;
-  outcome.changes.push_back(InstancePut{StoredInstance(after, before.instance, context)});
-  if (migration != nullptr) outcome.changes.push_back(MigrationPut{std::move(migration)});
-  return outcome;
+  BERTH_RETURN_IF_ERROR(CheckOwners(state, command, *before.instance, after, migration));
+  return Put(after, before, std::move(migration), context);
 }
 
 }  // namespace berth::placement

@@ -1,3 +1,4 @@
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -118,6 +119,11 @@ absl::Status CheckForm(const ApplyReport& report) {
   faults.Line("host", report.host);
   faults.Line("node_name", report.node_name);
   faults.Length("digest", report.digest, 0, kTextMax);
+  // The next report has the next number.
+  constexpr int64_t kSequenceMax = std::numeric_limits<int64_t>::max() - 1;
+  if (report.sequence < 1 || report.sequence > kSequenceMax) {
+    faults.Add(kInvalidField, "sequence", absl::StrCat("must be 1 to ", kSequenceMax));
+  }
   if (report.facts) AtMostBytes(faults, "facts", *report.facts, kFactsBytesMax);
   AtMostBytes(faults, "account", report.account, kAccountBytesMax);
   if (report.complete && (report.providers.empty() || report.providers.front().id != report.node)) {

@@ -84,14 +84,12 @@ absl::StatusOr<Outcome> ReportPlan::DecideReshape(const Removals& removals, cons
   const std::vector<ConsumerAllocations> wanted = WantedAllocations();
   ReshapePlan plan(state_, std::move(configs), wanted, /*keeps_leases=*/true);
   BERTH_RETURN_IF_ERROR(plan.CheckConsumers({}, /*keep_unchanged=*/true));
-  Outcome reshaped = plan.MakeOutcome(context);
+  Changes names(content.new_classes.begin(), content.new_classes.end());
+  names.insert(names.end(), content.new_traits.begin(), content.new_traits.end());
+  Outcome reshaped = plan.MakeOutcome(context, std::move(names));
   outcome.result.over_capacity = std::move(reshaped.result.over_capacity);
-  Changes changes;
-  changes.insert(changes.end(), content.new_classes.begin(), content.new_classes.end());
-  changes.insert(changes.end(), content.new_traits.begin(), content.new_traits.end());
-  std::move(reshaped.changes.begin(), reshaped.changes.end(), std::back_inserter(changes));
-  changes.push_back(std::move(outcome.changes.back()));  // the record of the node
-  outcome.changes = std::move(changes);
+  reshaped.changes.push_back(std::move(outcome.changes.back()));  // the record of the node
+  outcome.changes = std::move(reshaped.changes);
   return outcome;
 }
 

@@ -126,8 +126,9 @@ absl::Status ReshapePlan::CheckConsumers(std::vector<FaultItem> unknown_classes,
   return claims_->CheckRoom();
 }
 
-// Adds to the answer: the provider as it is after the command, its inventories whose use exceeds
-// their capacity (P-227), and warnings about the provider.
+// Adds to the answer: the provider as it is after the command, and its inventories whose use exceeds
+// their capacity (P-227). The state knows the class of such an inventory: a class that the command
+// creates has no use yet, and its capacity is not negative.
 void ReshapePlan::Tell(const ReshapedConfig& config, Result& result) const {
   result.providers.push_back({config.after, config.root});
   const std::vector<InventoryRow>& rows = config.after->inventories;
@@ -144,13 +145,22 @@ void ReshapePlan::Tell(const ReshapedConfig& config, Result& result) const {
                                     state_.catalog().classes.NameOf(rows[row].resource_class), used,
                                     rows[row].capacity});
   }
-  for (const std::string& warning : UnallocatableOf(state_, rows)) {
-    result.warnings.push_back(absl::StrCat(Describe(*config.after), ": ", warning));
-  }
 }
 
-Outcome ReshapePlan::MakeOutcome(const RuleContext& context) const {
+std::vector<std::string> ReshapePlan::Warnings() const {
+  std::vector<std::string> warnings;
+  for (const ReshapedConfig& config : configs_) {
+    if (config.after == nullptr) continue;
+    for (const std::string& warning : UnallocatableOf(state_, config.after->inventories)) {
+      warnings.push_back(absl::StrCat(Describe(*config.after), ": ", warning));
+    }
+  }
+  return warnings;
+}
+
+Outcome ReshapePlan::MakeOutcome(const RuleContext& context, Changes names) const {
   Outcome outcome;
+  outcome.changes = std::move(names);
   std::vector<const ReshapedConfig*> in_order;
   for (const ReshapedConfig& config : configs_) {
     if (config.after != nullptr) Tell(config, outcome.result);

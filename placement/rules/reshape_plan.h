@@ -66,8 +66,13 @@ class ReshapePlan {
   // is among them (P-223). `unknown_classes`: the unknown classes that the inventories name.
   absl::Status CheckConsumers(std::vector<FaultItem> unknown_classes, bool keep_unchanged);
 
-  // The changes and the answer of the command. REQUIRES: every stage passed.
-  Outcome MakeOutcome(const RuleContext& context) const;
+  // The changes and the answer of the command. `names`: the classes and traits that the command
+  // creates, with which the changes begin. REQUIRES: every stage passed.
+  Outcome MakeOutcome(const RuleContext& context, Changes names = {}) const;
+  // Names the inventories of which nothing can be allocated after the command (P-18). REQUIRES: the
+  // state knows all classes of the inventories. A report may create classes, so it must not call
+  // this.
+  std::vector<std::string> Warnings() const;
 
  private:
   Amount Remaining(const ReshapedConfig& config, int row) const;

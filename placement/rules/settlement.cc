@@ -258,6 +258,19 @@ absl::Status CheckHeld(const MigrationRecord& migration, const MoveEnding& endin
                 {{{"instance", instance.id.ToString()}, {"host", host}, {"field", field}}});
 }
 
+// WRONG_MOVE_END if the move is over: its consumers have been settled, and a status that lets both
+// sides count again would count what nobody has allocated (T-126).
+absl::Status CheckNotOver(const MigrationRecord& before, const MigrationRecord& after) {
+  if (HoldsResources(before.status)) return absl::OkStatus();
+  return Refuse(absl::StatusCode::kFailedPrecondition, "WRONG_MOVE_END",
+                absl::StrCat("migration ", before.id.ToString(), " has the status ", before.status,
+                             ", and cannot get the status ", after.status, ": it is over already"),
+                {{{"migration", before.id.ToString()},
+                  {"actual", before.status},
+                  {"requested", after.status},
+                  {"field", "status"}}});
+}
+
 }  // namespace
 
 bool Settlement::changes() const {
@@ -282,6 +295,24 @@ absl::StatusOr<Settlement> Settle(const State& state, const MigrationRecord& mig
   BERTH_RETURN_IF_ERROR(CheckHeld(migration, ending, instance, before, held, field));
   for (const Row& row : held) settlement.held.push_back(row.allocation);
   return settlement;
+}
+
+absl::Status CheckStatusChange(const State& state, const MigrationRecord& before,
+                               const MigrationRecord& after) {
+  const MoveEnding* ending = FindMoveEnding(after.status);
+  if (before.status == after.status) return absl::OkStatus();
+  if (ending == nullptr) return CheckNotOver(before, after);
+  MigrationRecord ends = after;
+  ends.status = before.status;
+  const InstancePtr instance = state.records().FindInstance(after.instance);
+  BERTH_ASSIGN_OR_RETURN(const Settlement settlement,
+                         Settle(state, ends, *ending, *instance, "status"));
+  if (!settlement.changes()) return absl::OkStatus();
+  return Refuse(
+      absl::StatusCode::kFailedPrecondition, "MOVE_HOLDS_ALLOCATIONS",
+      absl::StrCat("migration ", before.id.ToString(), " cannot get the status ", after.status,
+                   " alone: the end of the move also changes allocations, which EndMove does"),
+      {{{"migration", before.id.ToString()}, {"field", "status"}}});
 }
 
 }  // namespace berth::placement

@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "placement/state/state.h"
 #include "placement/values/move_end.h"
@@ -54,6 +55,13 @@ struct Settlement {
 absl::StatusOr<Settlement> Settle(const State& state, const MigrationRecord& migration,
                                   const MoveEnding& ending, const InstanceRecord& instance,
                                   const std::string& field);
+
+// Whether a write of the migration's record may give it the status of `after`, while `before` is
+// the record as it is. If the new status is none of an end, refuses WRONG_MOVE_END for a move that
+// is over. If the new status is that of an end, refuses what Settle refuses, and
+// MOVE_HOLDS_ALLOCATIONS if the end would also change allocations. The same status is always OK.
+absl::Status CheckStatusChange(const State& state, const MigrationRecord& before,
+                               const MigrationRecord& after);
 
 }  // namespace berth::placement
 

@@ -13,6 +13,7 @@ bool FlatPlan::IsFor(const SearchPlan& plan) {
 
 FlatPlan::FlatPlan(const SearchPlan& plan)
     : group_(plan.groups.at(0)), slot_count_(static_cast<int>(plan.slots.size())) {
+  // Search makes a flat plan only after it has asked IsFor.
   BERTH_CHECK(IsFor(plan));
   for (const Slot& slot : plan.slots) {
     for (const SlotDemand& demand : slot.demands) {

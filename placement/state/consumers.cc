@@ -19,6 +19,8 @@ absl::Span<const Allocation> CutRowsOf(ProviderId provider, absl::Span<const All
 }
 
 void CheckRows(absl::Span<const Allocation> rows) {
+  // A consumer that would hold nothing is removed by the rules. Forms let only amounts of 1 to
+  // kAmountMax pass, and a sum of several amounts is at most max_unit. ClaimPlan sorts the rows.
   BERTH_CHECK(!rows.empty());  // P-3
   for (size_t i = 0; i < rows.size(); ++i) {
     BERTH_CHECK(rows[i].amount > 0);  // P-25
@@ -76,6 +78,7 @@ void State::MoveLease(ConsumerId id, std::optional<absl::Time> before,
   if (before == after) return;
   if (before) BERTH_CHECK(leases_.Erase(std::make_pair(*before, id)));
   if (after) {
+    // LeaseEnd and the import round to microseconds.
     BERTH_CHECK(*after == absl::FromUnixMicros(absl::ToUnixMicros(*after)));
     leases_.Put({*after, id}, {});
   }

@@ -42,6 +42,9 @@ ProviderId State::RootOf(ProviderId id) const {
 }
 
 void State::CheckConfig(const ProviderConfig& config) const {
+  // The forms of all commands that make a provider refuse an empty name, a class or an aggregate
+  // that is named twice, and unknown classes and traits, unless the command itself creates them.
+  // The rules sort the lists.
   BERTH_CHECK(!config.name.empty());
   BERTH_CHECK(IsRising(config.inventories, [](const InventoryRow& a, const InventoryRow& b) {
     return a.resource_class < b.resource_class;
@@ -189,6 +192,7 @@ void State::ApplyUsed(const ProviderUsed& change) {
     const int position = tree.Find(change.id);
     BERTH_CHECK(position >= 0);
     const ProviderConfig& config = tree.config(position);
+    // The rules compute the use from the same rows of consumers that the command writes.
     BERTH_CHECK(change.used.size() == config.inventories.size());
     for (size_t i = 0; i < change.used.size(); ++i) {
       BERTH_CHECK(change.used[i].resource_class == config.inventories[i].resource_class);

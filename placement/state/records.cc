@@ -78,6 +78,8 @@ std::vector<MigrationPtr> Records::FindIn(const InstanceIndex& index, InstanceId
 
 void Records::Put(const InstancePtr& instance) {
   const InstancePtr before = FindInstance(instance->id);
+  // StoredInstance and StoredMigration raise the generation. No message gives the generation of a
+  // record.
   if (before != nullptr) BERTH_CHECK(before->generation < instance->generation);
   if (before == nullptr || before->host != instance->host) {
     if (before != nullptr) instances_by_host_.Erase(before->host, before->id);
@@ -87,6 +89,8 @@ void Records::Put(const InstancePtr& instance) {
 }
 
 void Records::Put(const MigrationPtr& migration) {
+  // The rules refuse a migration without an instance, and no write gives a migration another
+  // instance.
   BERTH_CHECK(instances_.Find(migration->instance) != nullptr);
   if (const MigrationPtr before = FindMigration(migration->id)) {
     BERTH_CHECK(before->generation < migration->generation);

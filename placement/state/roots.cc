@@ -148,6 +148,7 @@ int32_t FreeShareOf(const Tree& tree, ClassId resource_class) {
 }
 
 void RootChunk::Trees::Insert(int at, TreePtr tree) {
+  // A full chunk is divided before a tree is added to it.
   BERTH_CHECK(size_ < kRootsMax);
   if (groups_[size_ / kGroup] == nullptr) groups_[size_ / kGroup] = Counted<Group>::Make();
   ++size_;

@@ -146,6 +146,7 @@ void State::Apply(const Changes& changes) {
   bool removals_done = false;
   int step = 0;
   for (const Change& change : changes) {
+    // Each rule writes its changes in this order, whatever its command says.
     BERTH_CHECK(StepOf(change) >= step);
     step = StepOf(change);
     // Applies all ProviderPuts of a command together: some of them alone might form no valid tree.
@@ -163,6 +164,7 @@ void State::Apply(const Changes& changes) {
       ApplyOne(change, dropped);
     }
   }
+  // An inventory that is in use is not removed: the rules refuse INVENTORY_IN_USE (P-83, P-223).
   for (const auto& [row, amount] : dropped) BERTH_CHECK(amount == 0);
 }
 

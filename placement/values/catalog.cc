@@ -44,12 +44,15 @@ const std::string* NameTable<IdType>::FindName(IdType id) const {
 template <typename IdType>
 const std::string& NameTable<IdType>::NameOf(IdType id) const {
   const std::string* name = FindName(id);
+  // The callers pass the catalog of the state from which the id comes. A class stays as long as an
+  // inventory has it (P-38), and a trait as long as a provider has it (P-44).
   BERTH_CHECK(name != nullptr);
   return *name;
 }
 
 template <typename IdType>
 void NameTable<IdType>::Insert(IdType id, std::string name) {
+  // The rules give a new name NextId, and only after they have not found the name.
   BERTH_CHECK(by_id_.emplace(id, name).second);
   BERTH_CHECK(index_.emplace(name, id).second);
   by_name_.emplace(std::move(name), id);

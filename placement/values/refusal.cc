@@ -29,6 +29,7 @@ class Reader {
   bool AtEnd() const { return rest_.empty(); }
   std::string Text() {
     const size_t colon = rest_.find(':');
+    // Refuse wrote the payload, and it says the length of each text.
     BERTH_CHECK(colon != absl::string_view::npos);
     size_t length = 0;
     BERTH_CHECK(absl::SimpleAtoi(rest_.substr(0, colon), &length));
@@ -51,6 +52,7 @@ class Reader {
 absl::Status Refuse(absl::StatusCode code, absl::string_view reason, absl::string_view message,
                     const std::vector<FaultItem>& items,
                     std::optional<absl::Duration> retry_after) {
+  // The callers pass a code of their own or that of a status that is not OK.
   BERTH_CHECK(code != absl::StatusCode::kOk);
   std::string payload;
   Write(reason, payload);

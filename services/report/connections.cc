@@ -11,6 +11,7 @@ using placement::ProviderId;
 void Connections::Open(const TrackerStreamPtr& stream) {
   const bool is_new =
       open_.try_emplace(stream.get(), Connection{stream, ++last_number_, {}, {}}).second;
+  // A session is opened once, by the stream that owns it.
   BERTH_CHECK(is_new);
 }
 
@@ -53,6 +54,7 @@ void Connections::Own(const TrackerStreamPtr& stream, ProviderId node) {
 
 Connections::Nodes Connections::Release(Connection* connection) {
   if (const auto service = std::exchange(connection->service, std::nullopt)) {
+    // by_service_ and by_node_ name the connections that have the service or the node.
     BERTH_CHECK(by_service_.erase(*service) == 1);
   }
   Nodes released;

@@ -23,7 +23,8 @@ using placement::State;
 
 namespace {
 
-constexpr int kHelloNodesMax = 256;  // nodes of one tracker
+constexpr int kHelloNodesMax = 256;     // nodes of one tracker
+constexpr size_t kHelloTextMax = 1024;  // bytes: 255 characters, and a digest
 
 absl::StatusOr<placement::Uuid> ParseUuid(absl::string_view field, absl::string_view text) {
   const auto uuid = placement::Uuid::Parse(text);
@@ -139,6 +140,11 @@ absl::StatusOr<HelloFacts> HelloOf(const pb::Hello& hello) {
   for (const pb::NodeDigest& from : hello.nodes()) {
     const std::string field = absl::StrCat("hello.nodes[", facts.nodes.size(), "].node_uuid");
     BERTH_ASSIGN_OR_RETURN(const auto id, ParseId<ProviderId>(field, from.node_uuid()));
+    if (from.node_name().size() > kHelloTextMax || from.digest().size() > kHelloTextMax) {
+      return InvalidField(
+          field.substr(0, field.rfind('.')),
+          absl::StrCat("must have a name and a digest of at most ", kHelloTextMax, " bytes each"));
+    }
     HelloNode& node = facts.nodes.emplace_back(HelloNode{id, from.node_name(), from.digest(), {}});
     if (from.has_pushed_revision()) node.pushed = RevisionOf(from.pushed_revision());
   }
@@ -207,9 +213,9 @@ void FillRecordedNode(const placement::NodeRecord& node, pb::RecordedNode* to) {
   to->set_retired(node.retired);
 }
 
-void FillAck(const State& state, const pb::Report& report, const placement::Decision& decision,
-             pb::Ack* to) {
-  to->set_node_uuid(report.node_uuid());
+void FillAck(const State& state, ProviderId node, const pb::Report& report,
+             const placement::Decision& decision, pb::Ack* to) {
+  to->set_node_uuid(node.ToString());
   to->set_sequence(report.sequence());
   for (const placement::ProviderAnswer& provider : decision.result.providers) {
     FillGenerations(state, *provider.config, to->add_generations());
@@ -221,7 +227,7 @@ void FillAck(const State& state, const pb::Report& report, const placement::Deci
 
 void FillReject(const State& state, ProviderId node, const pb::Report& report,
                 const absl::Status& status, pb::Reject* to) {
-  to->set_node_uuid(report.node_uuid());
+  to->set_node_uuid(node.ToString());
   to->set_sequence(report.sequence());
   *to->mutable_status() = PlacementError(status);
   if (!absl::IsAborted(status)) return;

@@ -50,7 +50,7 @@ bool IsHeldElsewhere(const placement::State& state, const placement::NodeRecord&
 
 void FillRecordedNode(const placement::NodeRecord& node, pb::RecordedNode* to);
 
-void FillAck(const placement::State& state, const pb::Report& report,
+void FillAck(const placement::State& state, placement::ProviderId node, const pb::Report& report,
              const placement::Decision& decision, pb::Ack* to);
 void FillReject(const placement::State& state, placement::ProviderId node, const pb::Report& report,
                 const absl::Status& status, pb::Reject* to);

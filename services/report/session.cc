@@ -5,6 +5,7 @@
 
 #include "absl/time/clock.h"
 #include "placement/commands/fleet_node.h"
+#include "services/process/error.h"
 #include "services/process/log.h"
 #include "services/wire/fleet.h"
 
@@ -57,8 +58,8 @@ ReportSession::HelloPtr ReportSession::hello() const {
 void ReportSession::HandleRead(bool ok) {
   if (!ok) return End(absl::OkStatus());
   if (absl::Status valid = CheckCertificate(); !valid.ok()) return End(valid);
-  if (absl::Status form = CheckText(incoming_); !form.ok()) return End(form);
-  if (incoming_.has_hello()) return HandleHello();
+  const absl::Status form = CheckText(incoming_);
+  if (incoming_.has_hello()) return form.ok() ? HandleHello() : End(form);
   if (hello() == nullptr)
     return End(
         InvalidField("message", "must be hello, because it is the first message of the session"));
@@ -67,11 +68,11 @@ void ReportSession::HandleRead(bool ok) {
   sessions_->liveness().Hear(key_, incarnation_, beat, absl::Now());
   switch (incoming_.message_case()) {
     case pb::SessionRequest::kRecordWrite:
-      return HandleRecordWrite();
+      return HandleRecordWrite(form);
     case pb::SessionRequest::kReport:
-      return HandleReport();
+      return HandleReport(form);
     case pb::SessionRequest::kReadiness:
-      return HandleReadiness();
+      return HandleReadiness(form);
     case pb::SessionRequest::kAuditDone:
       sessions_->AuditDone(incoming_.audit_done());
       return ReadNext();
@@ -190,18 +191,33 @@ void ReportSession::RetireNodes(const State& state, const HelloFacts& hello) {
   }
 }
 
-void ReportSession::HandleReport() {
+void ReportSession::HandleReport(const absl::Status& form) {
+  if (!form.ok()) return RefuseReport(form);
+  const absl::Status uuids = MakeUuidsCanonical("report", incoming_.mutable_report());
+  if (!uuids.ok()) return RefuseReport(uuids);
   const placement::StatePtr state = sessions_->ledger()->Newest();
   const HelloPtr said = hello();
   absl::StatusOr<placement::ApplyReport> report = ApplyReportOf(*state, *said, incoming_.report());
-  if (!report.ok()) return End(report.status());
+  if (!report.ok()) return RefuseReport(report.status());
   const ProviderId node = report->node;
   if (!Names(*said, node)) {
-    return End(
+    return RefuseReport(
         InvalidField("report.node_uuid", "is not a node that this session announced in its hello"));
   }
   Submit(*std::move(report),
          [this, node](const Decision& decision) { SettleReport(node, decision); });
+}
+
+// Answers a report that the ledger does not get.
+void ReportSession::RefuseReport(const absl::Status& why) {
+  pb::SessionResponse response;
+  SetRevision(sessions_->ledger()->Newest()->position().revision, response.mutable_revision());
+  pb::Reject* const reject = response.mutable_reject();
+  reject->set_node_uuid(EchoOf(incoming_.report().node_uuid()));
+  reject->set_sequence(incoming_.report().sequence());
+  *reject->mutable_status() = PlacementError(why);
+  Send(std::move(response));
+  ReadNext();
 }
 
 void ReportSession::SettleReport(ProviderId node, const Decision& decision) {
@@ -216,11 +232,11 @@ void ReportSession::SettleReport(ProviderId node, const Decision& decision) {
   SetRevision(decision.status.ok() ? decision.revision : state->position().revision,
               response.mutable_revision());
   if (decision.status.ok()) {
-    FillAck(*state, report, decision, response.mutable_ack());
+    FillAck(*state, node, report, decision, response.mutable_ack());
     if (report.kind() == pb::REPORT_KIND_SNAPSHOT) sessions_->SnapshotTaken(node);
     sessions_->Own(shared_from_this(), node);  // the node may come from another host
   } else if (has_gap) {
-    response.mutable_snapshot_order()->set_node_uuid(report.node_uuid());
+    response.mutable_snapshot_order()->set_node_uuid(node.ToString());
   } else {
     FillReject(*state, node, report, decision.status, response.mutable_reject());
   }
@@ -257,7 +273,12 @@ absl::Status ReportSession::EndingOf(const absl::Status& status) const {
                            {{{"host", key_.first}, {"incarnation", incarnation_.ToString()}}});
 }
 
-void ReportSession::HandleReadiness() {
+// A readiness has no answer. One that cannot be recorded only gets into the log.
+void ReportSession::HandleReadiness(const absl::Status& form) {
+  if (!form.ok()) {
+    TellUnrecorded(form);
+    return ReadNext();
+  }
   {
     MutexLock lock(&mutex_);
     readiness_ = incoming_.readiness();
@@ -302,7 +323,10 @@ void ReportSession::SettleReadiness(const pb::Readiness& readiness, const absl::
     again = readiness_.has_value();
   }
   if (again) return sessions_->TickLater(shared_from_this());
-  if (status.ok()) return;
+  if (!status.ok()) TellUnrecorded(status);
+}
+
+void ReportSession::TellUnrecorded(const absl::Status& status) const {
   Log(LogLevel::kWarning, "a tracker's readiness could not be recorded",
       {{"host", key_.first}, {"detail", status.ToString()}});
 }

@@ -2,7 +2,8 @@
 //
 // A session handles one message of its tracker at a time: it asks for the next message when the
 // present one is settled. So the session holds at most one report, and sends answers in the order
-// of the messages. Of the changes that must be pushed a session keeps only names, however slow the
+// of the messages. A report or a write of records that is malformed is answered as refused, and the
+// stream goes on. Of the changes that must be pushed a session keeps only names, however slow the
 // tracker is: one PushScope per node, and one for the push that is being sent. It fills in the
 // values from the newest state when the stream can take a message. The owner of the stream calls
 // HandleRead, HandleSent and Closed. A session lives until its owner has called Closed and nobody
@@ -13,6 +14,7 @@
 #include <list>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -87,7 +89,7 @@ class ReportSession final : public TrackerStream,
 
   // The answer to a write of records, without the records, and the names of these.
   struct WaitingAnswer {
-    placement::ProviderId node;
+    std::optional<placement::ProviderId> node;  // none: the answer has no records
     PushScope names;
     pb::RecordAnswer message;
   };
@@ -108,14 +110,18 @@ class ReportSession final : public TrackerStream,
                                               const HelloFacts& hello) const;
   void BeginPushes(const placement::State& state, const HelloFacts& hello);
   void RetireNodes(const placement::State& state, const HelloFacts& hello);
-  void HandleReport();
+  // `form`: why the texts of the message cannot be taken; OK if they can.
+  void HandleReport(const absl::Status& form);
+  void RefuseReport(const absl::Status& why);
   void SettleReport(placement::ProviderId node, const placement::Decision& decision);
   absl::Status EndingOf(const absl::Status& status) const;
-  void HandleRecordWrite();
+  WaitingAnswer AnswerTo(const pb::RecordWrite& write) const;
+  void HandleRecordWrite(const absl::Status& form);
   void SettleRecordWrite(WaitingAnswer answer, const absl::Status& status);
   void SendRecordAnswers() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  void HandleReadiness();
+  void HandleReadiness(const absl::Status& form);
   void RecordReadiness();
+  void TellUnrecorded(const absl::Status& status) const;
   void SettleReadiness(const pb::Readiness& readiness, const absl::Status& status);
   void Submit(placement::CommandBody body, std::function<void(const placement::Decision&)> done);
   // The Hello of the last Welcome; null before the first Welcome.

@@ -10,22 +10,39 @@
 namespace berth::services {
 
 using placement::Decision;
+using placement::InstanceId;
+using placement::MigrationId;
 using placement::MutexLock;
+using placement::ProviderId;
 using placement::WriteRecords;
 
-void ReportSession::HandleRecordWrite() {
-  absl::StatusOr<WriteRecords> write =
-      WriteRecordsOf(incoming_.record_write(), {key_.first, incarnation_});
-  if (!write.ok()) return End(write.status());
-  if (!Names(*hello(), write->node)) {
-    return End(InvalidField("record_write.node_uuid",
-                            "is not a node that this session announced in its hello"));
-  }
+// The answer to `write` without its status. It will have the records that the write names, as far as
+// their uuids can be read and the session announced the node.
+ReportSession::WaitingAnswer ReportSession::AnswerTo(const pb::RecordWrite& write) const {
   WaitingAnswer answer;
-  answer.node = write->node;
-  answer.names.instances.insert(write->instance);
-  if (write->migration) answer.names.migrations.insert(write->migration->migration);
-  answer.message.set_write_id(incoming_.record_write().write_id());
+  answer.message.set_write_id(write.write_id());
+  answer.message.set_node_uuid(EchoOf(write.node_uuid()));
+  const auto node = ProviderId::Parse(write.node_uuid());
+  if (!node || !Names(*hello(), *node)) return answer;
+  answer.node = node;
+  const auto instance = InstanceId::Parse(write.instance().uuid());
+  if (instance) answer.names.instances.insert(*instance);
+  const auto migration = MigrationId::Parse(write.migration().uuid());
+  if (migration) answer.names.migrations.insert(*migration);
+  return answer;
+}
+
+void ReportSession::HandleRecordWrite(const absl::Status& form) {
+  const pb::RecordWrite& message = incoming_.record_write();
+  WaitingAnswer answer = AnswerTo(message);
+  if (!form.ok()) return SettleRecordWrite(std::move(answer), form);
+  absl::StatusOr<WriteRecords> write = WriteRecordsOf(message, {key_.first, incarnation_});
+  if (!write.ok()) return SettleRecordWrite(std::move(answer), write.status());
+  if (!answer.node) {
+    return SettleRecordWrite(
+        std::move(answer), InvalidField("record_write.node_uuid",
+                                        "is not a node that this session announced in its hello"));
+  }
   Submit(*std::move(write),
          [this, answer](const Decision& decision) { SettleRecordWrite(answer, decision.status); });
 }
@@ -54,9 +71,8 @@ void ReportSession::SendRecordAnswers() {
     SetRevision(state->position().revision, response.mutable_revision());
     pb::RecordAnswer* const message = response.mutable_record_answer();
     *message = std::move(answer.message);
-    message->set_node_uuid(answer.node.ToString());
     pb::Push records;
-    FillSlice(*state, key_.first, answer.node, &answer.names, &records);
+    if (answer.node) FillSlice(*state, key_.first, *answer.node, &answer.names, &records);
     message->mutable_instances()->Swap(records.mutable_instances());
     message->mutable_removed_instance_uuids()->Swap(records.mutable_removed_instance_uuids());
     message->mutable_migrations()->Swap(records.mutable_migrations());

@@ -148,8 +148,11 @@ void ReportSessions::AuditDone(const pb::AuditDone& done) {
     order = std::move(found->second);
     orders_.erase(found);
   }
-  const auto audit = done.audits().find(order.node.ToString());
-  order.answer(audit == done.audits().end() ? pb::AuditSummary() : audit->second);
+  pb::AuditSummary answer;
+  for (const auto& [node, audit] : done.audits()) {
+    if (ProviderId::Parse(node) == order.node) answer = audit;
+  }
+  order.answer(answer);
 }
 
 void ReportSessions::Tick(absl::Time now) {

@@ -314,6 +314,7 @@ void WatchHub::SendBack() {
 }
 
 void WatchHub::Dispatch(const ToldRevision& told) {
+  // The feed tells each revision once, in order.
   BERTH_CHECK(told.revision() > followed_);
   for (Watcher* const watcher : of_all_trees_) watcher->Tell(told);
   if (by_root_.empty() && by_aggregate_.empty()) return;

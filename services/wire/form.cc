@@ -1,5 +1,9 @@
 #include "services/wire/form.h"
 
+#include <utility>
+
+#include "absl/strings/match.h"
+
 namespace berth::services {
 namespace {
 
@@ -8,6 +12,7 @@ using google::protobuf::Message;
 using google::protobuf::Reflection;
 
 constexpr size_t kRequestIdMax = 128;
+constexpr size_t kEchoBytesMax = 64;
 
 // Returns the path of the first string in `message` that contains the character U+0000; nothing if
 // no string does.
@@ -48,6 +53,37 @@ std::optional<std::string> FindNul(const Message& message) {
   return std::nullopt;
 }
 
+bool HoldsUuids(const FieldDescriptor& field) {
+  return field.type() == FieldDescriptor::TYPE_STRING &&
+         (absl::EndsWith(field.name(), "uuid") || absl::EndsWith(field.name(), "uuids"));
+}
+
+absl::StatusOr<std::string> CanonicalOf(const std::string& field, const std::string& text) {
+  const std::optional<placement::Uuid> uuid = placement::Uuid::Parse(text);
+  if (!uuid) return InvalidField(field, "is not a uuid");
+  return uuid->ToString();
+}
+
+absl::Status MakeElementCanonical(const std::string& path, const FieldDescriptor* field, int at,
+                                  Message* message) {
+  const Reflection& reflection = *message->GetReflection();
+  if (field->cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE) {
+    return MakeUuidsCanonical(path, at < 0 ? reflection.MutableMessage(message, field)
+                                           : reflection.MutableRepeatedMessage(message, field, at));
+  }
+  if (at < 0) {
+    const std::string text = reflection.GetString(*message, field);
+    if (text.empty()) return absl::OkStatus();
+    BERTH_ASSIGN_OR_RETURN(std::string canonical, CanonicalOf(path, text));
+    reflection.SetString(message, field, std::move(canonical));
+  } else {
+    BERTH_ASSIGN_OR_RETURN(std::string canonical,
+                           CanonicalOf(path, reflection.GetRepeatedString(*message, field, at)));
+    reflection.SetRepeatedString(message, field, at, std::move(canonical));
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 absl::Status InvalidField(absl::string_view field, absl::string_view why) {
@@ -66,6 +102,32 @@ absl::Status CheckRequestId(absl::string_view request_id) {
                                      [](char c) { return c >= ' ' && c <= '~'; });
   if (printable && request_id.size() <= kRequestIdMax) return absl::OkStatus();
   return InvalidField("request_id", "must have 1 to 128 printable ASCII characters");
+}
+
+absl::Status MakeUuidsCanonical(const std::string& path, Message* message) {
+  std::vector<const FieldDescriptor*> fields;
+  message->GetReflection()->ListFields(*message, &fields);
+  for (const FieldDescriptor* field : fields) {
+    const bool may_hold =
+        HoldsUuids(*field) ||
+        (field->cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE && !field->is_map());
+    if (!may_hold) continue;
+    const std::string at = absl::StrCat(path, ".", field->name());
+    if (!field->is_repeated()) {
+      BERTH_RETURN_IF_ERROR(MakeElementCanonical(at, field, -1, message));
+      continue;
+    }
+    const int count = message->GetReflection()->FieldSize(*message, field);
+    for (int i = 0; i < count; ++i) {
+      BERTH_RETURN_IF_ERROR(MakeElementCanonical(absl::StrCat(at, "[", i, "]"), field, i, message));
+    }
+  }
+  return absl::OkStatus();
+}
+
+std::string EchoOf(const std::string& text) {
+  if (const auto uuid = placement::Uuid::Parse(text)) return uuid->ToString();
+  return text.size() <= kEchoBytesMax ? text : "";
 }
 
 placement::Revision RevisionOf(const pb::Revision& revision) {

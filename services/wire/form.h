@@ -48,6 +48,16 @@ absl::StatusOr<IdType> ParseId(absl::string_view field, absl::string_view text) 
   return *id;
 }
 
+// Gives each uuid in `message` and in its nested messages its canonical form. A field holds uuids if
+// it is a string, or a list of strings, and its name ends with `uuid` or `uuids`. An empty uuid
+// stays empty. INVALID_FIELD if such a text is neither a uuid nor empty, or if an element of a list
+// is empty. `path`: of the message in the request.
+absl::Status MakeUuidsCanonical(const std::string& path, google::protobuf::Message* message);
+
+// What an answer says as the uuid of a thing that a message named by `text`: the canonical form of
+// the uuid. If `text` is no uuid, `text` itself, or nothing if it has more than 64 bytes.
+std::string EchoOf(const std::string& text);
+
 // Return the id of the provider or the consumer that a request is about.
 template <typename Request>
 absl::StatusOr<placement::ProviderId> ProviderIdOf(const Request& request) {

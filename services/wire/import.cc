@@ -207,7 +207,8 @@ absl::Status ImportRecords::AddService(const pb::Service& from) {
 }
 
 // An imported node gets no incarnation and no digest. So its tracker will send a full report.
-absl::Status ImportRecords::AddNode(const pb::Node& from) {
+absl::Status ImportRecords::AddNode(pb::Node from) {
+  BERTH_RETURN_IF_ERROR(MakeUuidsCanonical("node", &from));
   placement::ImportedNode node;
   node.record = count_;
   BERTH_ASSIGN_OR_RETURN(node.node.id, ParseId<ProviderId>("node.uuid", from.uuid()));

@@ -29,7 +29,7 @@ class ImportRecords {
   absl::Status AddProvider(const pb::Provider& from);
   absl::Status AddConsumer(const pb::Consumer& from);
   absl::Status AddService(const pb::Service& from);
-  absl::Status AddNode(const pb::Node& from);
+  absl::Status AddNode(pb::Node from);
   absl::Status AddInstance(const pb::Instance& from);
   absl::Status AddMigration(const pb::Migration& from);
 

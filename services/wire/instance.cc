@@ -6,6 +6,7 @@
 
 #include "google/protobuf/io/coded_stream.h"
 #include "google/protobuf/io/zero_copy_stream_impl_lite.h"
+#include "placement/values/faults.h"
 
 namespace berth::services {
 
@@ -59,6 +60,75 @@ std::string DetailsOf(pb::Instance instance) {
   return bytes;
 }
 
+constexpr int kIdMax = 65535;        // of host cells, host CPUs and virtual CPUs
+constexpr int kPageSizeMin = -3;     // -1, -2 and -3 are words for sizes
+constexpr int kPciRequestMax = 256;  // devices of one request
+
+absl::Status InRange(const std::string& field, int64_t value, int64_t min, int64_t max) {
+  if (value >= min && value <= max) return absl::OkStatus();
+  return InvalidField(field, absl::StrCat("must be ", min, " to ", max, ", but is ", value));
+}
+
+absl::Status IsAmount(const std::string& field, int64_t value) {
+  return InRange(field, value, 0, placement::kAmountMax);
+}
+
+template <typename Ids>
+absl::Status AreIds(const std::string& field, const Ids& ids) {
+  for (const int id : ids) BERTH_RETURN_IF_ERROR(InRange(field, id, 0, kIdMax));
+  return absl::OkStatus();
+}
+
+template <typename Cells>
+absl::Status CheckCells(const std::string& path, const Cells& cells) {
+  for (int i = 0; i < cells.size(); ++i) {
+    const pb::GuestCell& cell = cells[i];
+    const std::string at = absl::StrCat(path, "[", i, "]");
+    if (cell.has_host_cell()) {
+      BERTH_RETURN_IF_ERROR(InRange(at + ".host_cell", cell.host_cell(), 0, kIdMax));
+    }
+    BERTH_RETURN_IF_ERROR(AreIds(at + ".shared_cpus", cell.shared_cpus()));
+    BERTH_RETURN_IF_ERROR(AreIds(at + ".pinned_cpus", cell.pinned_cpus()));
+    BERTH_RETURN_IF_ERROR(AreIds(at + ".reserved_cpus", cell.reserved_cpus()));
+    for (const auto& [vcpu, cpu] : cell.pinning()) {
+      BERTH_RETURN_IF_ERROR(InRange(at + ".pinning", vcpu, 0, kIdMax));
+      BERTH_RETURN_IF_ERROR(InRange(at + ".pinning", cpu, 0, kIdMax));
+    }
+    BERTH_RETURN_IF_ERROR(IsAmount(at + ".memory_mib", cell.memory_mib()));
+    BERTH_RETURN_IF_ERROR(
+        InRange(at + ".page_size_kib", cell.page_size_kib(), kPageSizeMin, placement::kAmountMax));
+  }
+  return absl::OkStatus();
+}
+
+template <typename Requests>
+absl::Status CheckRequests(const std::string& path, const Requests& requests) {
+  for (int i = 0; i < requests.size(); ++i) {
+    const std::string at = absl::StrCat(path, "[", i, "]");
+    BERTH_RETURN_IF_ERROR(InRange(at + ".count", requests[i].count(), 1, kPciRequestMax));
+    if (requests[i].provider_uuids_size() <= requests[i].count()) continue;
+    return InvalidField(at + ".provider_uuids", "must name no more providers than devices");
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckFlavor(const std::string& path, const pb::Flavor& flavor) {
+  BERTH_RETURN_IF_ERROR(IsAmount(path + ".vcpus", flavor.vcpus()));
+  BERTH_RETURN_IF_ERROR(IsAmount(path + ".memory_mib", flavor.memory_mib()));
+  BERTH_RETURN_IF_ERROR(IsAmount(path + ".root_disk_gib", flavor.root_disk_gib()));
+  BERTH_RETURN_IF_ERROR(IsAmount(path + ".ephemeral_disk_gib", flavor.ephemeral_disk_gib()));
+  return IsAmount(path + ".swap_mib", flavor.swap_mib());
+}
+
+absl::Status CheckContext(const std::string& path, const pb::MigrationContext& context) {
+  BERTH_RETURN_IF_ERROR(CheckFlavor(path + ".old_flavor", context.old_flavor()));
+  BERTH_RETURN_IF_ERROR(CheckFlavor(path + ".new_flavor", context.new_flavor()));
+  BERTH_RETURN_IF_ERROR(CheckCells(path + ".old_numa_cells", context.old_numa_cells()));
+  BERTH_RETURN_IF_ERROR(CheckCells(path + ".new_numa_cells", context.new_numa_cells()));
+  BERTH_RETURN_IF_ERROR(CheckRequests(path + ".old_pci_requests", context.old_pci_requests()));
+  return CheckRequests(path + ".new_pci_requests", context.new_pci_requests());
+}
+
 // Fill in the record that the command has put, if it has put one.
 template <typename Response>
 void FillPutInstance(const WriteAnswer& answer, Response* response) {
@@ -88,6 +158,13 @@ absl::StatusOr<std::optional<placement::TrackerProcess>> TrackerOf(const Request
 }
 
 }  // namespace
+
+absl::Status CheckNumbers(const std::string& path, const pb::Instance& instance) {
+  BERTH_RETURN_IF_ERROR(CheckCells(path + ".numa_cells", instance.numa_cells()));
+  BERTH_RETURN_IF_ERROR(CheckRequests(path + ".pci_requests", instance.pci_requests()));
+  BERTH_RETURN_IF_ERROR(IsAmount(path + ".retry.attempts", instance.retry().attempts()));
+  return CheckContext(path + ".migration_context", instance.migration_context());
+}
 
 void FillInstance(const InstanceRecord& instance, pb::Instance* to) {
   to->ParseFromString(instance.details);
@@ -144,7 +221,10 @@ absl::StatusOr<InstanceRecord> InstanceOf(const std::string& path, const pb::Ins
   const pb::Flavor& flavor = from.flavor();
   instance.flavor = {flavor.vcpus(), flavor.memory_mib(), flavor.root_disk_gib(),
                      flavor.ephemeral_disk_gib(), flavor.swap_mib()};
-  instance.details = DetailsOf(from);
+  pb::Instance details = from;
+  BERTH_RETURN_IF_ERROR(MakeUuidsCanonical(path, &details));
+  BERTH_RETURN_IF_ERROR(CheckNumbers(path, details));
+  instance.details = DetailsOf(std::move(details));
   return instance;
 }
 

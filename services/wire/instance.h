@@ -20,8 +20,12 @@ namespace berth::services {
 void FillInstance(const placement::InstanceRecord& instance, pb::Instance* to);
 void FillMigration(const placement::MigrationRecord& migration, pb::Migration* to);
 
+// INVALID_FIELD if a number in the cells, PCI requests or retries of `instance`, or in its migration
+// context, is outside of the range that record.proto gives it. `path`: of the instance.
+absl::Status CheckNumbers(const std::string& path, const pb::Instance& instance);
+
 // Return the record that a message holds, without its generation and times. Fail with INVALID_FIELD
-// for a misspelled uuid or, in an instance, a missing flavor. `path`: of the instance in the
+// for a misspelled uuid or, in an instance, a missing flavor or what CheckNumbers refuses. `path`: of the instance in the
 // request. The fields of a migration are named `migration.uuid` and so on.
 absl::StatusOr<placement::InstanceRecord> InstanceOf(const std::string& path,
                                                      const pb::Instance& from);

@@ -9,8 +9,11 @@
 
 namespace berth::services {
 
-// INVALID_FIELD for a uuid that is missing or misspelled. The fields are named
-// `record_write.instance.uuid` and so on.
+// INVALID_FIELD for a message that is larger than any record, for a uuid that is missing or
+// misspelled, for an end without a migration, for a withdrawal with more than uuids and generations,
+// and for a number out of its range. The fields are named `record_write.instance.uuid` and so on.
+//
+// REQUIRES: no text of the message contains the character U+0000.
 absl::StatusOr<placement::WriteRecords> WriteRecordsOf(const pb::RecordWrite& from,
                                                        placement::TrackerProcess tracker);
 

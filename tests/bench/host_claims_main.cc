@@ -32,6 +32,7 @@
 #include "berth/tracker/v1/tracker.grpc.pb.h"
 #include "placement/ground/uuid.h"
 #include "tests/processes/placement_server.h"
+#include "tests/processes/scheduled.h"
 #include "tests/processes/test_host.h"
 #include "tests/processes/tracker_process.h"
 
@@ -129,10 +130,9 @@ class World {
     for (int guest = 0; guest < guests; ++guest) host_->StartGuest(static_cast<uint64_t>(guest));
     placement_ = e2e::StartOrDie(directory_.path());
     StartTracker();
-    const auto channel =
-        grpc::CreateChannel(placement_->address(), grpc::InsecureChannelCredentials());
-    records_ = pb::InstanceService::NewStub(channel);
-    allocations_ = pb::AllocationService::NewStub(channel);
+    channel_ = grpc::CreateChannel(placement_->address(), grpc::InsecureChannelCredentials());
+    records_ = pb::InstanceService::NewStub(channel_);
+    allocations_ = pb::AllocationService::NewStub(channel_);
     Await("the tracker's first report", [this] {
       node_ = View().node().node_uuid();
       return View().node().acknowledged_sequence() > 0 && View().providers_size() > 0;
@@ -148,6 +148,7 @@ class World {
       tracker_pb::ClaimInstanceRequest request;
       request.set_node_uuid(node_);
       *request.mutable_instance() = Store(NewInstance("building", "spawning", 1, 64));
+      Check(e2e::Schedule(channel_, request.instance().uuid(), node_), "SetAllocations");
       tracker_pb::ClaimInstanceResponse response;
       const absl::Time began = absl::Now();
       Check(claims_->ClaimInstance(Context().get(), request, &response), "ClaimInstance");
@@ -261,6 +262,7 @@ class World {
   std::unique_ptr<e2e::PlacementServer> placement_;
   std::unique_ptr<e2e::TrackerProcess> tracker_;
   std::unique_ptr<tracker_pb::TrackerService::Stub> claims_;
+  std::shared_ptr<grpc::Channel> channel_;  // to placement
   std::unique_ptr<pb::InstanceService::Stub> records_;
   std::unique_ptr<pb::AllocationService::Stub> allocations_;
   std::string node_, metrics_;

@@ -9,6 +9,7 @@
 #include <set>
 #include <thread>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
@@ -84,6 +85,51 @@ TEST_F(CallsTest, EveryRpcIsAnsweredAndEveryErrorSaysWhy) {  // P-235
     }
   }
   EXPECT_EQ(unimplemented, kUnimplemented.size());
+}
+
+// A new request of the method in which only `field` is set.
+std::unique_ptr<Message> OnlyWith(const MethodDescriptor* method,
+                                  const google::protobuf::FieldDescriptor* field,
+                                  const std::string& text) {
+  auto& prototypes = *google::protobuf::MessageFactory::generated_factory();
+  std::unique_ptr<Message> request(prototypes.GetPrototype(method->input_type())->New());
+  if (field->is_repeated()) {
+    request->GetReflection()->AddString(request.get(), field, text);
+  } else {
+    request->GetReflection()->SetString(request.get(), field, text);
+  }
+  return request;
+}
+
+// A refusal repeats the uuid, so it shows whether all spellings mean the same.
+TEST_F(CallsTest, EveryCallTakesUuidsInAnySpelling) {  // P-6
+  auto& prototypes = *google::protobuf::MessageFactory::generated_factory();
+  const std::string lower = "abcdefab-cdef-4abc-8def-abcdefabcdef";
+  int refused = 0;
+  for (const MethodDescriptor* method : AllMethods()) {
+    const std::string name = absl::StrCat(method->service()->name(), "/", method->name());
+    for (int f = 0; f < method->input_type()->field_count(); ++f) {
+      const google::protobuf::FieldDescriptor* field = method->input_type()->field(f);
+      const bool is_uuid =
+          field->type() == google::protobuf::FieldDescriptor::TYPE_STRING &&
+          (absl::EndsWith(field->name(), "uuid") || absl::EndsWith(field->name(), "uuids"));
+      if (!is_uuid || name == "WatchService/Watch") continue;
+      const auto call = [&](const std::string& text) {
+        const std::unique_ptr<Message> response(
+            prototypes.GetPrototype(method->output_type())->New());
+        return Invoke(name, *OnlyWith(method, field, text), response.get());
+      };
+      const grpc::Status first = call(lower);
+      for (const std::string& wrong : {"{" + lower + "}", "urn:uuid:" + lower, lower + "0"}) {
+        EXPECT_EQ(call(wrong).error_code(), grpc::INVALID_ARGUMENT) << name << " " << wrong;
+      }
+      if (first.ok()) continue;
+      ++refused;
+      EXPECT_EQ(call(absl::AsciiStrToUpper(lower)).error_message(), first.error_message()) << name;
+      EXPECT_NE(call(placement::Uuid().ToString()).error_code(), grpc::INTERNAL) << name;
+    }
+  }
+  EXPECT_GT(refused, 20);
 }
 
 TEST_F(CallsTest, EveryServiceCanBeDescribed) {  // health too

@@ -14,6 +14,7 @@
 #include "grpcpp/client_context.h"
 #include "placement/ground/uuid.h"
 #include "tests/processes/placement_server.h"
+#include "tests/processes/scheduled.h"
 #include "tests/processes/service_process.h"
 
 namespace berth::e2e {
@@ -108,6 +109,10 @@ class HostClaimTest : public ::testing::Test {
     EXPECT_TRUE(status.ok()) << status.error_message();
     return response.instance();
   }
+  void Allocate(const pb::Instance& instance) {
+    const grpc::Status status = Schedule(ChannelTo(placement_->address()), instance.uuid(), node_);
+    EXPECT_TRUE(status.ok()) << status.error_message();
+  }
   tracker_pb::ClaimInstanceRequest ClaimOf(const pb::Instance& instance,
                                            const std::string& request_id = "") {
     tracker_pb::ClaimInstanceRequest request;
@@ -133,6 +138,9 @@ TEST_F(HostClaimTest, AClaimIsInTheRecordAndInTheAccount) {
   const pb::Amounts before = View().account().used();
   const pb::Instance instance = Create();
   tracker_pb::ClaimInstanceResponse claimed;
+  EXPECT_THAT(Reasons(Claim(ClaimOf(instance), &claimed)), ElementsAre("NODE_UNAVAILABLE"));
+  EXPECT_EQ(Get(instance).host(), "");  // T-386: the instance holds nothing here
+  Allocate(instance);
   const grpc::Status status = Claim(ClaimOf(instance, "request-1"), &claimed);
   ASSERT_TRUE(status.ok()) << status.error_message();
   EXPECT_EQ(Get(instance).host(), "h");  // T-155
@@ -140,13 +148,13 @@ TEST_F(HostClaimTest, AClaimIsInTheRecordAndInTheAccount) {
   EXPECT_EQ(claimed.claim().claim_id(), absl::StrCat(instance.uuid(), "/", instance.generation()));
   EXPECT_EQ(View().account().instances().memory_mib(), 256);
   EXPECT_EQ(View().account().used().memory_mib(), before.memory_mib() + 256);
-  // Nobody has allocated what the instance uses. The next audit sees it.
+  // Nobody has allocated all that the instance uses. The next audit sees it.
   ASSERT_TRUE(Eventually([this] { return View().drifts_size() > 0; }));
   const tracker_pb::GetNodeViewResponse view = View();
   ASSERT_EQ(view.drifts_size(), 2);
   EXPECT_EQ(view.drifts(0).resource_class(), "MEMORY_MB");  // T-351
   EXPECT_EQ(view.drifts(0).accounted(), 256);
-  EXPECT_EQ(view.drifts(0).allocated(), 0);            // T-154: a claim allocates nothing
+  EXPECT_EQ(view.drifts(0).allocated(), 1);            // T-154: a claim allocates nothing
   EXPECT_EQ(view.drifts(1).resource_class(), "VCPU");  // T-351
   EXPECT_THAT(view.drifts(1).instance_uuids(), ElementsAre(instance.uuid()));
 
@@ -228,6 +236,7 @@ TEST_F(HostClaimTest, AMoveIsClaimedAndGivenUp) {
   set.set_expected_generation(instance.generation());
   pb::SetInstanceResponse placed;
   ASSERT_TRUE(instances_->SetInstance(Context().get(), set, &placed).ok());
+  Allocate(instance);
   pb::CreateMigrationRequest create;
   create.mutable_migration()->set_uuid(placement::Uuid::Random().ToString());
   create.mutable_migration()->set_instance_uuid(instance.uuid());

@@ -26,6 +26,7 @@
 #include "tests/fault/claim_client.h"
 #include "tests/processes/libvirt_daemon.h"
 #include "tests/processes/placement_server.h"
+#include "tests/processes/scheduled.h"
 #include "tests/processes/tracker_process.h"
 #include "tests/worlds/seed.h"
 
@@ -215,6 +216,12 @@ TEST_F(ClaimKill, GivesNothingAwayTwiceAndLosesNoGrant) {
   const char* const text = std::getenv("BERTH_KILLS");
   const int kills = text == nullptr ? 6 : std::atoi(text);
   ASSERT_NO_FATAL_FAILURE(StartTracker());
+  for (const Caller& caller : callers_) {
+    for (const std::string& uuid : caller.instances) {
+      const grpc::Status status = e2e::Schedule(ConnectTo(placement_->address()), uuid, node_);
+      ASSERT_TRUE(status.ok()) << status.error_message();
+    }
+  }
   for (int kill = 0; kill < kills; ++kill) {
     ASSERT_NO_FATAL_FAILURE(KillUnderClaims());
     ASSERT_NO_FATAL_FAILURE(StartTracker());

@@ -17,6 +17,7 @@
 #include "placement/ground/uuid.h"
 #include "tests/fault/claim_client.h"
 #include "tests/processes/placement_server.h"
+#include "tests/processes/scheduled.h"
 #include "tests/processes/test_host.h"
 #include "tests/processes/wall_clock.h"
 
@@ -98,6 +99,8 @@ class SteppedClock : public testing::Test {
     EXPECT_TRUE(records_->SetInstance(ContextOfCall().get(), set, &stored).ok());
     tracker_pb::ClaimInstanceRequest claim;
     claim.set_node_uuid(View().node().node_uuid());
+    EXPECT_TRUE(
+        e2e::Schedule(ConnectTo(placement_->address()), instance.uuid(), claim.node_uuid()).ok());
     *claim.mutable_instance() = stored.instance();
     tracker_pb::ClaimInstanceResponse claimed;
     const grpc::Status status = claims_->ClaimInstance(ContextOfCall().get(), claim, &claimed);

@@ -19,7 +19,7 @@ class CpuEdit final : public InstanceEdit {
   CpuEdit(std::string host, std::optional<ProviderId> node, std::string details)
       : host_(std::move(host)), node_(node), details_(std::move(details)) {}
 
-  InstanceRecord Apply(const InstanceRecord& before) const override {
+  absl::StatusOr<InstanceRecord> Apply(const InstanceRecord& before) const override {
     InstanceRecord after = before;
     after.host = host_;
     after.node = node_;
@@ -51,8 +51,10 @@ class CpuEdit final : public InstanceEdit {
 
 class RulesRecordWrite : public testing::Test {
  protected:
-  // A record of the instance `number` without a host, or on host `host`.
-  void Create(uint64_t number, const std::string& host = "", const std::string& details = "") {
+  // A record of the instance `number` without a host, or on host `host`. A scheduler has allocated
+  // for an instance without a host on `places`, which are those of h1 and h2 if nothing is said.
+  void Create(uint64_t number, const std::string& host = "", const std::string& details = "",
+              const std::string& places = "n1{VCPU:1} n2{VCPU:1}") {
     InstanceRecord record = move_.On(0);
     record.id = Id(number);
     record.host = host;
@@ -60,6 +62,14 @@ class RulesRecordWrite : public testing::Test {
     record.vm_state = "building";
     record.details = details;
     ASSERT_EQ(move_.Answer(SetInstance{record, std::nullopt}), "OK");
+    if (host.empty() && !places.empty()) Allocate(number, places);
+  }
+  void Allocate(uint64_t number, const std::string& places) {
+    ConsumerAllocations wanted = move_.world().Claim("any", places);
+    wanted.consumer = ConsumerId{Id(number).uuid};
+    const ConsumerPtr before = move_.world().state().FindConsumer(wanted.consumer);
+    if (before != nullptr) wanted.expected_generation = before->generation;
+    move_.world().Must(SetAllocations{{wanted}, false});
   }
   static InstanceId Id(uint64_t number) { return InstanceId{Uuid{21, number}}; }
   InstancePtr Find(uint64_t number) {
@@ -130,7 +140,82 @@ TEST_F(RulesRecordWrite, AnInstanceOnAnotherHostIsAConflict) {
   InstanceRecord shelved = *Find(1);
   shelved.vm_state = "shelved_offloaded";
   ASSERT_EQ(move_.Answer(SetInstance{shelved, shelved.generation}), "OK");
+  EXPECT_EQ(Answer(Claim(1, 1, "4")), "POLICY_DENIED instance") << "nobody has allocated on h1";
+  Allocate(1, "n1{VCPU:1}");
   EXPECT_EQ(Answer(Claim(1, 1, "4")), "OK");
+}
+
+// A claim of an instance that is on no host needs allocations on the tracker's host.
+TEST_F(RulesRecordWrite, AnInstanceIsTakenOnlyWhereItHoldsSomething) {
+  Create(1, "", "", "");
+  EXPECT_EQ(Answer(Claim(1, 1, "4")), "POLICY_DENIED instance");  // T-386
+  Allocate(1, "n2{VCPU:1} pool{DISK_GB:1}");
+  EXPECT_EQ(Answer(Claim(1, 1, "4")), "POLICY_DENIED instance");  // T-386
+  EXPECT_EQ(Answer(Claim(2, 1, "4")), "OK");
+  EXPECT_EQ(Find(1)->host, "h2");
+}
+
+// A move that is over says nothing about where its instance goes next.
+TEST_F(RulesRecordWrite, AMoveThatIsOverOpensNothing) {
+  move_.Begin(MigrationType::kCold);
+  move_.SetStatus("finished");
+  ASSERT_EQ(move_.Answer(move_.End(MoveEnd::kConfirmed, 2)), "OK");
+  WriteRecords write{MoveWorld::Tracker(1),
+                     Node("h1"),
+                     move_.vm(),
+                     move_.Instance()->generation,
+                     std::make_shared<CpuEdit>("h1", Node("h1"), "1"),
+                     MigrationEdit{move_.move(), move_.Migration()->generation, std::nullopt,
+                                   "confirmed", "h2", Node("h2")}};
+  EXPECT_EQ(Answer(write), "POLICY_DENIED instance");  // T-386
+  EXPECT_EQ(move_.Instance()->host, "h2");
+  write.tracker = MoveWorld::Tracker(2);
+  write.node = Node("h2");
+  write.edit = std::make_shared<CpuEdit>("h2", Node("h2"), "1");
+  write.migration->status = "running";
+  EXPECT_EQ(Answer(write), "WRONG_MOVE_END status") << "both sides would hold resources again";
+  write.migration->status = "confirmed";
+  EXPECT_EQ(Answer(write), "OK");
+}
+
+// Only the end of a move settles what the two consumers hold.
+TEST_F(RulesRecordWrite, AStatusAloneEndsNoMove) {
+  move_.Begin(MigrationType::kCold);
+  move_.SetStatus("finished");
+  WriteRecords write{MoveWorld::Tracker(2),
+                     Node("h2"),
+                     move_.vm(),
+                     move_.Instance()->generation,
+                     std::make_shared<CpuEdit>("h1", Node("h1"), "1"),
+                     MigrationEdit{move_.move(), move_.Migration()->generation, std::nullopt,
+                                   "failed", "h2", Node("h2")}};
+  EXPECT_EQ(Answer(write), "MOVE_HOLDS_ALLOCATIONS status");
+  EXPECT_EQ(move_.Migration()->status, "finished");
+}
+
+// The destination of a migration that names none becomes whoever has the instance's allocations.
+TEST_F(RulesRecordWrite, ADestinationIsTakenOnlyWhereTheInstanceHoldsSomething) {
+  move_.Begin(MigrationType::kCold);
+  UpdateMigration open{move_.move(), "accepted", "", "", std::optional<ProviderId>()};
+  ASSERT_EQ(move_.Answer(open), "OK");
+  for (const int host : {3, 2}) {
+    const TrackerProcess tracker = MoveWorld::Tracker(host);
+    WriteRecords write{tracker,
+                       Node(tracker.host),
+                       move_.vm(),
+                       move_.Instance()->generation,
+                       std::make_shared<CpuEdit>("h1", Node("h1"), "1 new 4"),
+                       MigrationEdit{move_.move(), move_.Migration()->generation, std::nullopt,
+                                     "pre-migrating", tracker.host, Node(tracker.host)}};
+    WriteRecords withdrawal = write;
+    withdrawal.edit = nullptr;
+    const std::string expected = host == 2 ? "OK" : "POLICY_DENIED migration";  // T-386
+    EXPECT_EQ(Answer(withdrawal), expected) << "host " << host;
+    write.expected_generation = move_.Instance()->generation;
+    write.migration->expected_generation = move_.Migration()->generation;
+    EXPECT_EQ(Answer(write), expected) << "host " << host;
+  }
+  EXPECT_EQ(move_.Migration()->destination_host, "h2");
 }
 
 TEST_F(RulesRecordWrite, ATrackerPutsNothingOnAnotherNode) {
@@ -229,13 +314,50 @@ TEST_F(RulesRecordWrite, AWithdrawnWriteIsRefusedWheneverItComes) {
   EXPECT_EQ(Answer(withdrawal), "RECORD_CONFLICT instance");
 }
 
-// A withdrawal is only refused if the write cannot be applied any more.
+// A withdrawal asks nothing of the node: the write may have been sent before the node changed.
 TEST_F(RulesRecordWrite, AWriteIsWithdrawnWhateverBecameOfTheNode) {
-  Create(1, "h2");
+  Create(1);
   WriteRecords withdrawal = Claim(1, 1, "4");
   withdrawal.edit = nullptr;
   ASSERT_EQ(move_.Answer(RetireNode{Node("h1"), true}), "OK");
   EXPECT_EQ(Answer(withdrawal), "OK");
+}
+
+// A withdrawal moves the generation of a record, so it needs the same right as the write.
+TEST_F(RulesRecordWrite, AForeignRecordIsNotWithdrawn) {
+  Create(1, "h2");
+  Create(2, "", "", "n2{VCPU:1}");
+  Create(3, "h1");
+  Create(4, "", "", "n1{VCPU:1}");
+  move_.Begin(MigrationType::kLive);
+  struct Case {
+    InstanceId instance;
+    int host;
+    std::string answer;
+  };
+  for (const Case& one : std::vector<Case>{{Id(1), 1, "POLICY_DENIED instance"},  // T-386
+                                           {Id(2), 1, "POLICY_DENIED instance"},  // T-386
+                                           {Id(3), 1, "OK"},
+                                           {Id(4), 1, "OK"},
+                                           {move_.vm(), 3, "POLICY_DENIED instance"},  // T-386
+                                           {move_.vm(), 2, "OK"},
+                                           {move_.vm(), 1, "OK"}}) {
+    const TrackerProcess tracker = MoveWorld::Tracker(one.host);
+    const InstancePtr before = move_.world().state().records().FindInstance(one.instance);
+    WriteRecords withdrawal{tracker, Node(tracker.host), one.instance, before->generation, nullptr,
+                            {}};
+    EXPECT_EQ(Answer(withdrawal), one.answer) << one.instance.ToString() << " by " << tracker.host;
+    const InstancePtr after = move_.world().state().records().FindInstance(one.instance);
+    EXPECT_EQ(after->generation == before->generation, one.answer != "OK");
+  }
+  const WriteRecords with_move{
+      MoveWorld::Tracker(3),
+      Node("h3"),
+      move_.vm(),
+      move_.Instance()->generation,
+      nullptr,
+      MigrationEdit{move_.move(), move_.Migration()->generation, std::nullopt, "", "", {}}};
+  EXPECT_EQ(Answer(with_move), "POLICY_DENIED migration");  // T-386
 }
 
 // The tracker that took a node over does not know the instances that are recorded for the other
@@ -248,9 +370,7 @@ TEST_F(RulesRecordWrite, ANodeFromAnotherHostGetsNoClaimsBeforeItsInstancesCame)
   ASSERT_EQ(move_.Answer(SetInstance{left, left.generation}), "OK");
   Create(2);
   EXPECT_EQ(Answer(Claim(1, 2, "4")), "OK") << "nothing is allocated to the instance";
-  ConsumerAllocations held = move_.world().Claim("vm", "n1{VCPU:1}");
-  held.consumer = ConsumerId{Id(1).uuid};
-  move_.world().Must(SetAllocations{{held}, false});
+  Allocate(1, "n1{VCPU:1}");
   Create(3);
   EXPECT_EQ(Answer(Claim(1, 3, "5")), "POLICY_DENIED");  // T-22
 }

@@ -83,6 +83,50 @@ TEST_F(RulesReportReshape, Ladder) {
   EXPECT_EQ(fleet_.Send(Move({c1, c2})), "OK");
 }
 
+// The answer names the classes of over-committed inventories. The state before the report has no
+// name for a class that the report creates.
+TEST_F(RulesReportReshape, CreatesClassesBesideMoves) {
+  const std::vector<ReportedHolding> holdings = {Holding("c1", "cn1{VCPU:1} gpu{VGPU:2}"),
+                                                 Holding("c2", "gpu{VGPU:1}")};
+  for (const std::string card : {"card{CUSTOM_NEW:1}", "card{CUSTOM_NEW:1, CUSTOM_MORE:2}"}) {
+    SCOPED_TRACE(card);
+    ApplyReport report = fleet_.MakeReport("h1", 1, "cn1{VCPU:8}\n  gpu{VGPU:2}\n  " + card, 2);
+    report.holdings = holdings;
+    // Nothing can be allocated of this inventory.
+    report.providers.back().inventories.front().inventory.min_unit = 9;
+    report.providers.back().inventories.front().inventory.max_unit = 1;
+    EXPECT_EQ(fleet_.Send(report), "CAPACITY_EXCEEDED");
+    report.providers[1].inventories.front().inventory.total = 3;
+    report.holdings[0].allocations[1].amounts[0].resource_class = "CUSTOM_NEW";
+    EXPECT_EQ(fleet_.Send(report), "RESOURCE_CLASS_NOT_FOUND") << "nobody can hold of it yet";
+    report.providers.back().inventories.front().resource_class = "NEW";
+    report.holdings = holdings;
+    EXPECT_EQ(fleet_.Send(report), "RESOURCE_CLASS_NOT_FOUND") << "no tracker creates such a class";
+  }
+  ApplyReport report =
+      fleet_.MakeReport("h1", 1, "cn1{VCPU:8}\n  gpu{VGPU:3}\n  card{CUSTOM_NEW:1}", 2);
+  report.holdings = holdings;
+  EXPECT_EQ(fleet_.Send(report), "OK");  // T-194
+  EXPECT_EQ(fleet_.world.used("gpu", "VGPU"), 3);
+  EXPECT_EQ(fleet_.world.place("card").config().inventories.size(), 1u);
+}
+
+// A retired node whose last allocations go is removed with them. Whether they go is seen in the
+// state after the report, which has the names that the report creates.
+TEST_F(RulesReportReshape, CreatesNamesOnARetiredNode) {
+  for (const bool with_trait : {false, true}) {
+    const int64_t sequence = with_trait ? 3 : 2;
+    ASSERT_EQ(fleet_.Answer(RetireNode{fleet_.world.provider("cn1"), true}), "OK");
+    ApplyReport report =
+        fleet_.MakeReport("h1", 1, "cn1{VCPU:8}\n  gpu{VGPU:3}\n  card{CUSTOM_NEW:1}", sequence);
+    report.holdings = {Holding("c1", "cn1{VCPU:1} gpu{VGPU:2}"), Holding("c2", "gpu{VGPU:1}")};
+    if (with_trait) report.providers.back().traits_present = {"CUSTOM_NEW_TRAIT"};
+    ASSERT_EQ(fleet_.Send(report), "OK");
+    EXPECT_FALSE(fleet_.node("cn1").retired);
+  }
+  EXPECT_TRUE(fleet_.HasTrait("card", "CUSTOM_NEW_TRAIT"));
+}
+
 // Claims do not change the generation with which a tracker reports.
 TEST_F(RulesReportReshape, AClaimNeedsNoNewReport) {
   ASSERT_EQ(fleet_.Report("h1", 1, "cn1{VCPU:8, VGPU:4}\n  card{CUSTOM_PCI_1:2}", 2), "OK");

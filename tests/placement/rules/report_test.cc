@@ -1,5 +1,6 @@
 #include <functional>
 #include <iterator>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <string>
@@ -73,6 +74,11 @@ TEST_F(RulesReport, Ladder) {
   EXPECT_TRUE(fleet.last.changes.empty());
   report.digest = "digest of another report";
   EXPECT_EQ(fleet.Send(report), "REPORT_GAP");  // T-398: the number is taken, by another report
+  for (const int64_t wrong : {int64_t{0}, int64_t{-1}, std::numeric_limits<int64_t>::min(),
+                              std::numeric_limits<int64_t>::max()}) {
+    report.sequence = wrong;
+    EXPECT_EQ(fleet.Send(report), "INVALID_FIELD") << wrong;
+  }
   report.sequence = 4;
   EXPECT_EQ(fleet.Send(report), "OK");  // T-398: overtaken
   EXPECT_TRUE(fleet.last.changes.empty());

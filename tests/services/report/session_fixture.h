@@ -28,6 +28,18 @@ class Measured : public Samples {
   std::map<std::string, double> values;
 };
 
+// Allocates a slot of the node to the instance, as a scheduler does before a claim. REQUIRES: the
+// node was reported.
+inline void Allocate(placement::LedgerRunner& runner, placement::InstanceId instance,
+                     placement::ProviderId node) {
+  placement::ConsumerAllocations wanted;
+  wanted.consumer = placement::ConsumerId{instance.uuid};
+  wanted.project = wanted.user = "any";
+  wanted.type = "INSTANCE";
+  wanted.allocations = {{node, {{"CUSTOM_SLOT", 1}}}};
+  runner.Must(placement::SetAllocations{{wanted}, false});
+}
+
 class ReportSessionTest : public ::testing::Test {
  protected:
   double Attached(const ReportSessions& sessions) {

@@ -36,6 +36,7 @@ TEST_F(ReportSessionTest, AClaimIsWrittenAndAnsweredWithTheRecord) {
   record.id = placement::InstanceId{Uuid::Random()};
   record.project = record.user = record.vm_state = "any";
   runner_.Must(placement::SetInstance{record, std::nullopt});
+  Allocate(runner_, record.id, node_);
   const auto find = [&] { return runner_.ledger().Newest()->records().FindInstance(record.id); };
   const pb::SessionRequest claim = ClaimOf(*find(), node_);
   ASSERT_TRUE(tracker.Say(claim));
@@ -70,6 +71,7 @@ TEST_F(ReportSessionTest, AnInterruptedBuildIsWrittenAsFailed) {
   record.vm_state = "building";
   record.task_state = "spawning";
   runner_.Must(placement::SetInstance{record, std::nullopt});
+  Allocate(runner_, record.id, node_);
   const auto find = [&] { return runner_.ledger().Newest()->records().FindInstance(record.id); };
   ASSERT_TRUE(tracker.Say(ClaimOf(*find(), node_)));
   EXPECT_EQ(tracker.Next().record_answer().status().code(), 0);

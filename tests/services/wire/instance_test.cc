@@ -36,7 +36,7 @@ void AddScalar(const Reflection& how, const FieldDescriptor* field, Message* mes
     return how.AddInt32(message, field, 7);
   }
   ASSERT_EQ(field->cpp_type(), FieldDescriptor::CPPTYPE_STRING) << field->full_name();
-  how.AddString(message, field, "text");
+  how.AddString(message, field, kInstanceUuid);
 }
 
 // Gives every field of `message`, at any depth, a value that is not its default.

@@ -288,7 +288,7 @@ TEST(WireTest, WhatIsOverCapacityIsToldByProvider) {  // P-89
   pb::Report report;
   report.set_node_uuid(kUuid);
   pb::Ack ack;
-  FillAck(state, report, decision, &ack);
+  FillAck(state, a, report, decision, &ack);
   pb::ReshapeResponse reshaped;
   FillReshape({decision, state, state.catalog()}, &reshaped);
   pb::ApplyTopologyResponse applied;
