@@ -176,7 +176,7 @@ grpc::ServerUnaryReactor* ClaimCalls::AbortClaim(grpc::CallbackServerContext* co
     return call;
   }
   Run(call, *node_uuid,
-      [id = request->claim_id(), caller = call->AsCaller([response](const ClaimResult& result) {
+      [id = ClaimIdOf(*request), caller = call->AsCaller([response](const ClaimResult& result) {
         response->set_aborted(result.ended);
       })](tracker::Node* node) { node->AbortClaim(id, caller); });
   return call;

@@ -105,7 +105,8 @@ absl::Status ReadShared(const Request& request, Claim* claim) {
   BERTH_ASSIGN_OR_RETURN(claim->limits, LimitsOf(request.limits()));
   for (const auto& held : request.allocations()) {
     for (const auto& [resource_class, amount] : held.resources()) {
-      claim->units.push_back({held.provider_uuid(), resource_class, amount});
+      claim->units.push_back(
+          {tracker::CanonicalIfUuid(held.provider_uuid()), resource_class, amount});
     }
   }
   return absl::OkStatus();
@@ -145,6 +146,13 @@ absl::Status CheckInstance(const placement::v1::Instance& instance) {
   }
   if (!instance.has_flavor()) return absl::InvalidArgumentError("instance.flavor is required");
   return absl::OkStatus();
+}
+
+std::string ClaimIdOf(const pb::AbortClaimRequest& request) {
+  const absl::string_view id = request.claim_id();
+  const size_t uuid = id.find('/');
+  if (uuid == absl::string_view::npos) return tracker::CanonicalIfUuid(id);
+  return absl::StrCat(tracker::CanonicalIfUuid(id.substr(0, uuid)), id.substr(uuid));
 }
 
 absl::StatusOr<tracker::MoveDrop> DropOf(const pb::DropMoveClaimRequest& request) {

@@ -24,6 +24,8 @@ absl::StatusOr<tracker::MoveClaim> ClaimOf(const berth::tracker::v1::ClaimMoveRe
 
 // InvalidArgument, likewise, if the record of an instance has no uuid, generation or flavor.
 absl::Status CheckInstance(const berth::placement::v1::Instance& instance);
+// The id of the claim that the request names, with its uuid in lower case.
+std::string ClaimIdOf(const berth::tracker::v1::AbortClaimRequest& request);
 absl::StatusOr<tracker::MoveDrop> DropOf(const berth::tracker::v1::DropMoveClaimRequest& request);
 
 void FillClaim(const tracker::OpenClaim& claim, berth::tracker::v1::Claim* to);

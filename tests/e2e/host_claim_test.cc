@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "berth/placement/v1/allocation.grpc.pb.h"
@@ -259,6 +260,33 @@ TEST_F(HostClaimTest, AMoveIsClaimedAndGivenUp) {
   EXPECT_FALSE(Get(instance).has_migration_context());  // T-170
   EXPECT_EQ(Get(instance).host(), "elsewhere");         // T-169
   EXPECT_EQ(View().account().migrations().memory_mib(), 0);
+}
+
+TEST_F(HostClaimTest, AnInstanceInUpperCaseIsTheSameInstance) {
+  const pb::Instance instance = Create();
+  tracker_pb::ClaimInstanceResponse response;
+  ASSERT_TRUE(Claim(ClaimOf(instance), &response).ok());
+  pb::Instance upper = Get(instance);
+  upper.set_uuid(absl::AsciiStrToUpper(instance.uuid()));
+  EXPECT_THAT(Reasons(Claim(ClaimOf(upper), &response)),
+              ElementsAre("INSTANCE_ALREADY_CLAIMED"));  // T-181
+  tracker_pb::AbortClaimRequest abort;
+  abort.set_node_uuid(absl::AsciiStrToUpper(node_));
+  abort.set_claim_id(absl::AsciiStrToUpper(response.claim().claim_id()));
+  tracker_pb::AbortClaimResponse aborted;
+  const grpc::Status status = host_->AbortClaim(Context().get(), abort, &aborted);
+  ASSERT_TRUE(status.ok()) << status.error_message();
+  EXPECT_TRUE(aborted.aborted());
+  EXPECT_EQ(Get(instance).host(), "");  // T-165
+
+  // What was claimed in upper case can be aborted, too.
+  upper = Get(instance);
+  upper.set_uuid(absl::AsciiStrToUpper(instance.uuid()));
+  ASSERT_TRUE(Claim(ClaimOf(upper), &response).ok());
+  abort.set_claim_id(response.claim().claim_id());
+  ASSERT_TRUE(host_->AbortClaim(Context().get(), abort, &aborted).ok());
+  EXPECT_TRUE(aborted.aborted());
+  EXPECT_EQ(View().account().instances().memory_mib(), 0);  // T-167
 }
 
 TEST_F(HostClaimTest, EveryTestThatFailsIsInTheError) {  // T-159

@@ -20,6 +20,10 @@ std::optional<std::string> CanonicalUuid(absl::string_view text) {
   return absl::AsciiStrToLower(text);
 }
 
+std::string CanonicalIfUuid(absl::string_view text) {
+  return CanonicalUuid(text).value_or(std::string(text));
+}
+
 std::string RandomUuid() {
   absl::BitGen random;
   unsigned char bytes[16];

@@ -14,6 +14,8 @@ namespace berth::tracker {
 
 // Returns `text` in lower case, or nothing if `text` is not a uuid. Upper case is accepted.
 std::optional<std::string> CanonicalUuid(absl::string_view text);
+// Returns `text` in lower case if `text` is a uuid, and unchanged if it is none.
+std::string CanonicalIfUuid(absl::string_view text);
 
 // Returns a new random uuid (version 4).
 std::string RandomUuid();

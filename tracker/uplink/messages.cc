@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "google/rpc/error_details.pb.h"
 #include "tracker/audit/report.h"
+#include "tracker/ground/uuid.h"
 
 namespace berth::tracker {
 namespace {
@@ -141,9 +142,9 @@ void FitNodeBytes(int devices_left_out, v1::Report* report) {
 
 KnownProvider ReadProvider(const v1::Provider& wire) {
   KnownProvider provider;
-  provider.uuid = wire.uuid();
+  provider.uuid = CanonicalIfUuid(wire.uuid());
   provider.name = wire.name();
-  provider.parent_uuid = wire.parent_uuid();
+  provider.parent_uuid = CanonicalIfUuid(wire.parent_uuid());
   provider.generation = wire.generation();
   for (const auto& [name, item] : wire.inventories()) {
     constexpr int64_t kUnitMax = 2147483647;

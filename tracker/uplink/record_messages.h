@@ -2,6 +2,8 @@
 //
 // Pure functions. The uplink and services/tracker call them.
 //
+// Each uuid of a value is in lower case, whatever case the message has.
+//
 // A value that went through a message is the same value again, with these exceptions: launched_on
 // and a request's requester_id are in no message; the times of an instance are only read; a
 // topology without cells is no topology; a property that is a list becomes a text.

@@ -70,7 +70,8 @@ class RecordReader {
     }
     for (const v1::PciDevice& device : devices) assigned.devices.push_back(device.address());
     for (const v1::NamedUnit& unit : units) {
-      assigned.units.push_back({unit.provider_uuid(), unit.resource_class(), unit.name()});
+      assigned.units.push_back(
+          {CanonicalIfUuid(unit.provider_uuid()), unit.resource_class(), unit.name()});
     }
     return assigned;
   }
@@ -100,7 +101,7 @@ class RecordReader {
 
   MigrationContext ReadContext(const v1::MigrationContext& wire) {
     MigrationContext context;
-    context.migration_uuid = wire.migration_uuid();
+    context.migration_uuid = CanonicalIfUuid(wire.migration_uuid());
     if (wire.has_old_flavor()) context.old_flavor = ReadFlavor(wire.old_flavor());
     if (wire.has_new_flavor()) context.new_flavor = ReadFlavor(wire.new_flavor());
     context.old_assigned = ReadAssigned(wire.old_numa_cells(), wire.old_emulator_threads_policy(),
@@ -127,9 +128,9 @@ class RecordReader {
   // A request names a provider once for each device. If it names fewer, the first has the rest.
   static std::map<std::string, int64_t> ReadShares(const v1::PciRequest& wire) {
     std::map<std::string, int64_t> shares;
-    for (const std::string& uuid : wire.provider_uuids()) ++shares[uuid];
+    for (const std::string& uuid : wire.provider_uuids()) ++shares[CanonicalIfUuid(uuid)];
     const int64_t missing = wire.count() - wire.provider_uuids_size();
-    if (missing > 0) shares[wire.provider_uuids(0)] += missing;
+    if (missing > 0) shares[CanonicalIfUuid(wire.provider_uuids(0))] += missing;
     return shares;
   }
 
@@ -157,9 +158,9 @@ Flavor ReadFlavor(const v1::Flavor& wire) {
 Instance ReadInstance(const v1::Instance& wire) {
   RecordReader reader;
   Instance instance;
-  instance.uuid = wire.uuid();
+  instance.uuid = CanonicalIfUuid(wire.uuid());
   instance.generation = wire.generation();
-  instance.on = {wire.host(), wire.node_uuid()};
+  instance.on = {wire.host(), CanonicalIfUuid(wire.node_uuid())};
   instance.claimed_generation = wire.claimed_generation();
   instance.project_id = wire.project_id();
   instance.vm_state = wire.vm_state();
@@ -180,9 +181,9 @@ Instance ReadInstance(const v1::Instance& wire) {
 
 Migration ReadMigration(const v1::Migration& wire) {
   Migration migration;
-  migration.uuid = wire.uuid();
+  migration.uuid = CanonicalIfUuid(wire.uuid());
   migration.generation = wire.generation();
-  migration.instance_uuid = wire.instance_uuid();
+  migration.instance_uuid = CanonicalIfUuid(wire.instance_uuid());
   switch (wire.type()) {
     case v1::MIGRATION_TYPE_RESIZE:
       migration.type = MigrationType::kResize;
@@ -197,8 +198,8 @@ Migration ReadMigration(const v1::Migration& wire) {
       migration.type = MigrationType::kCold;
   }
   migration.status = wire.status();
-  migration.source = {wire.source_host(), wire.source_node_uuid()};
-  migration.destination = {wire.destination_host(), wire.destination_node_uuid()};
+  migration.source = {wire.source_host(), CanonicalIfUuid(wire.source_node_uuid())};
+  migration.destination = {wire.destination_host(), CanonicalIfUuid(wire.destination_node_uuid())};
   migration.old_flavor_id = wire.old_flavor_id();
   migration.new_flavor_id = wire.new_flavor_id();
   migration.created_at = ReadTime(wire.created_at());

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "tracker/ground/uuid.h"
 #include "tracker/uplink/messages.h"
 #include "tracker/uplink/record_messages.h"
 
@@ -163,9 +164,10 @@ UplinkSession::Clock::time_point UplinkSession::NextDue(bool silent) const {
 }
 
 Node* UplinkSession::Find(const std::string& node_uuid) const {
+  const std::string canonical = CanonicalIfUuid(node_uuid);
   for (Node* const node : nodes_) {
     const std::optional<NodeIdentity> identity = node->identity();
-    if (identity && identity->uuid == node_uuid) return node;
+    if (identity && identity->uuid == canonical) return node;
   }
   return nullptr;
 }
@@ -239,7 +241,7 @@ bool UplinkSession::MakeReport() {
   for (Node* const node : nodes_) {
     const std::optional<NodeIdentity> identity = node->identity();
     if (!identity || greeted_.count(identity->uuid) == 0) continue;
-    if (not_before_.count(identity->uuid) != 0) continue;
+    if (not_before_.count(node) != 0) continue;
     std::optional<Records> records;
     const std::optional<Outbox::Outgoing> report = node->NextReport(now, &records);
     if (!report) continue;

@@ -106,7 +106,8 @@ class UplinkSession final : public grpc::ClientBidiReactor<placement::v1::Sessio
   // Each method named Hear... processes one kind of received message.
   void Hear(const Response& response);
   void HearWelcome(const placement::v1::Welcome& welcome);
-  void WelcomeNode(const placement::v1::NodeWelcome& told, std::vector<NodeRecord> records);
+  void WelcomeNode(const placement::v1::NodeWelcome& told, std::vector<NodeRecord> records,
+                   Node* node);
   void HearAck(const placement::v1::Ack& ack);
   void HearReject(const placement::v1::Reject& reject);
   // Notes whether the service is disabled. If it was disabled and now is not, somebody has enabled
@@ -135,8 +136,8 @@ class UplinkSession final : public grpc::ClientBidiReactor<placement::v1::Sessio
   Clock::time_point patience_;            // when a session without a Welcome is ended
   std::set<std::string> greeted_;         // the nodes that the last Hello named
   std::set<std::string> welcomed_nodes_;  // the nodes about which a Welcome was processed
-  std::map<std::string, Clock::time_point> not_before_;  // when a node may send its next report
-  std::map<std::string, absl::Status> refusals_;  // of a node's last report; they are logged once
+  std::map<const Node*, Clock::time_point> not_before_;  // when a node may send its next report
+  std::map<const Node*, absl::Status> refusals_;  // of a node's last report; they are logged once
   placement::v1::Push push_;  // the joined slices of a push whose last slice has not come yet
   bool service_disabled_ = false;
   int writes_unanswered_ = 0;  // of records

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "tracker/ground/uuid.h"
 #include "tracker/uplink/messages.h"
 #include "tracker/uplink/push.h"
 #include "tracker/uplink/session.h"
@@ -33,7 +34,7 @@ Standing ReadStanding(v1::NodeStanding standing) {
 }
 
 NodeRecord ReadRecord(const v1::RecordedNode& wire) {
-  return {wire.node_uuid(), wire.node_name(), wire.host()};
+  return {CanonicalIfUuid(wire.node_uuid()), wire.node_name(), wire.host()};
 }
 
 // Whether an equal report will be refused until somebody changes the settings of the host: the
@@ -63,7 +64,8 @@ void UplinkSession::Hear(const Response& response) {
     if (node != nullptr) node->OrderSnapshot();
   }
   if (response.has_audit_order()) {
-    callbacks_.audit_ordered(response.audit_order().order_id(), response.audit_order().node_uuid());
+    callbacks_.audit_ordered(response.audit_order().order_id(),
+                             CanonicalIfUuid(response.audit_order().node_uuid()));
   }
 }
 
@@ -78,10 +80,9 @@ void UplinkSession::HearWelcome(const v1::Welcome& welcome) {
   for (const v1::NodeWelcome& told : welcome.nodes()) {
     // Each Hello names all nodes, so placement may welcome a node again. Only the first welcome
     // counts. Exception: AskForStandby makes the next welcome of a node on standby count, too.
-    if (!welcomed_nodes_.insert(told.node_uuid()).second) continue;
-    WelcomeNode(told, records);
     Node* const node = Find(told.node_uuid());
-    if (node == nullptr) continue;
+    if (node == nullptr || !welcomed_nodes_.insert(node->identity()->uuid).second) continue;
+    WelcomeNode(told, records, node);
     // Placement pushes the records of a recorded node. For a new node placement pushes nothing, so
     // the records of the node begin empty.
     if (told.has_recorded() && !node->view().has_records) continue;
@@ -96,11 +97,11 @@ void UplinkSession::HearWelcome(const v1::Welcome& welcome) {
   }
 }
 
-void UplinkSession::WelcomeNode(const v1::NodeWelcome& told, std::vector<NodeRecord> records) {
-  Node* const node = Find(told.node_uuid());
-  if (node == nullptr) return;
+void UplinkSession::WelcomeNode(const v1::NodeWelcome& told, std::vector<NodeRecord> records,
+                                Node* node) {
   if (told.has_recorded()) {
-    std::erase_if(records, [&](const NodeRecord& one) { return one.uuid == told.node_uuid(); });
+    const std::string uuid = CanonicalIfUuid(told.node_uuid());
+    std::erase_if(records, [&](const NodeRecord& one) { return one.uuid == uuid; });
     records.push_back(ReadRecord(told.recorded()));
   }
   const absl::StatusOr<IdentityCheck> check = node->CheckRecords(records);
@@ -118,11 +119,11 @@ void UplinkSession::HearAck(const v1::Ack& ack) {
   if (node == nullptr) return;
   std::map<std::string, int64_t> generations;
   for (const v1::ProviderGenerations& item : ack.generations()) {
-    generations[item.provider_uuid()] = item.generation();
+    generations[CanonicalIfUuid(item.provider_uuid())] = item.generation();
   }
   node->Acknowledge(ack.sequence(), generations,
                     {ack.unknown_traits().begin(), ack.unknown_traits().end()}, Clock::now());
-  refusals_.erase(ack.node_uuid());
+  refusals_.erase(node);
   for (const std::string& warning : ack.warnings()) callbacks_.log(absl::OkStatus(), warning);
 }
 
@@ -134,7 +135,7 @@ void UplinkSession::HearReject(const v1::Reject& reject) {
   const bool conflict = code == absl::StatusCode::kAborted;
   const bool later = code == absl::StatusCode::kUnavailable;
   if (conflict) ++counts_->conflicts;
-  if (later) not_before_[reject.node_uuid()] = Clock::now() + kSendAgain;
+  if (later) not_before_[node] = Clock::now() + kSendAgain;
   std::optional<std::vector<KnownProvider>> tree;
   if (conflict) tree = ReadProviders(reject.providers());
   const bool tolerable =
@@ -142,7 +143,7 @@ void UplinkSession::HearReject(const v1::Reject& reject) {
   if (gap) node->OrderSnapshot();
   if (conflict || later || gap) return;
   const absl::Status refusal(code, reject.status().message());
-  if (std::exchange(refusals_[reject.node_uuid()], refusal) != refusal) {
+  if (std::exchange(refusals_[node], refusal) != refusal) {
     callbacks_.log(refusal, absl::StrCat("placement refused the report of node ", node->name()));
   }
   if (!tolerable && NeedsSettings(code)) callbacks_.reshape_failed(node->name(), refusal);
@@ -173,10 +174,10 @@ void UplinkSession::HearRecordAnswer(const Response& response) {
 
 void UplinkSession::Apply(const v1::Push& push, const v1::Revision& revision) {
   if (push.has_service()) HearService(push.service().disabled());
+  Node* const addressee = Find(push.node_uuid());
   for (Node* const node : nodes_) {
-    const std::optional<NodeIdentity> identity = node->identity();
-    if (!identity) continue;
-    const bool meant = identity->uuid == push.node_uuid();
+    if (!node->identity()) continue;
+    const bool meant = node == addressee;
     // A push for another node concerns this node only if it has a change of the service.
     if (!meant && !(push.has_service() && node->view().has_records)) continue;
     // Skips changes that come before the first complete push, which has all records of the node.

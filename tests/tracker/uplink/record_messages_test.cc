@@ -180,10 +180,63 @@ TEST(RecordMessages, WhatCannotBeReadIsLeftOutAndNamed) {
   EXPECT_EQ(ReadInstance(wire).unreadable, "it has the cpu_policy `strange`");
 }
 
+constexpr char kUpper[] = "AAAAAAAA-AAAA-4AAA-8AAA-AAAAAAAAAAAA";
+constexpr char kLower[] = "aaaaaaaa-aaaa-4aaa-8aaa-aaaaaaaaaaaa";
+
+TEST(RecordMessages, EveryUuidIsReadInLowerCase) {
+  v1::Instance wire;
+  wire.set_uuid(kUpper);
+  wire.set_node_uuid(kUpper);
+  wire.add_named_units()->set_provider_uuid(kUpper);
+  wire.mutable_migration_context()->set_migration_uuid(kUpper);
+  v1::PciRequest* const request = wire.add_pci_requests();
+  request->set_count(2);
+  request->add_provider_uuids(kUpper);
+  request->add_provider_uuids(kLower);
+  const Instance instance = ReadInstance(wire);
+  EXPECT_EQ(instance.uuid, kLower);
+  EXPECT_EQ(instance.on.node_uuid, kLower);
+  EXPECT_EQ(instance.assigned.units[0].provider_uuid, kLower);
+  EXPECT_EQ(instance.context->migration_uuid, kLower);
+  EXPECT_THAT(*instance.device_requests[0].providers, ElementsAre(testing::Pair(kLower, 2)));
+  v1::Migration move;
+  move.set_uuid(kUpper);
+  move.set_instance_uuid(kUpper);
+  move.set_source_node_uuid(kUpper);
+  move.set_destination_node_uuid(kUpper);
+  const Migration migration = ReadMigration(move);
+  EXPECT_EQ(std::tie(migration.uuid, migration.instance_uuid, migration.source.node_uuid,
+                     migration.destination.node_uuid),
+            std::make_tuple(kLower, kLower, kLower, kLower));
+}
+
 v1::Instance Recorded(const std::string& uuid, int64_t generation) {
   Instance instance = MakeInstance(uuid, kHere, MakeFlavor("f", 2, 512, 1));
   instance.generation = generation;
   return WireInstance(instance);
+}
+
+TEST(ApplyPush, UuidsInUpperCaseNameTheSameThings) {
+  Records records;
+  NodeAccount account(kHere, NodeResources());
+  v1::Push push;
+  *push.add_instances() = Recorded(kUpper, 1);
+  push.add_providers()->set_uuid(kUpper);
+  push.add_consumers()->set_uuid(kUpper);
+  push.mutable_consumers(0)->add_allocations()->set_provider_uuid(kUpper);
+  ApplyPush(push, {}, &records, &account);
+  EXPECT_THAT(account.tracked_instances(), ElementsAre(kLower));
+  EXPECT_EQ(records.tree[0].uuid, kLower);
+  EXPECT_EQ(records.allocations[0].consumer_uuid, kLower);
+  EXPECT_EQ(records.allocations[0].provider_uuid, kLower);
+  v1::Push removal;
+  removal.add_removed_instance_uuids(kUpper);
+  removal.add_removed_provider_uuids(kUpper);
+  removal.add_removed_consumer_uuids(kUpper);
+  EXPECT_TRUE(ApplyPush(removal, {}, &records, &account));
+  EXPECT_THAT(account.tracked_instances(), IsEmpty());
+  EXPECT_THAT(records.tree, IsEmpty());
+  EXPECT_THAT(records.allocations, IsEmpty());
 }
 
 TEST(ApplyPush, RecordsEnterTheAccount) {
