@@ -266,13 +266,14 @@ TEST_F(HostClaimTest, AnInstanceInUpperCaseIsTheSameInstance) {
   const pb::Instance instance = Create();
   tracker_pb::ClaimInstanceResponse response;
   ASSERT_TRUE(Claim(ClaimOf(instance), &response).ok());
+  const std::string claim_id = response.claim().claim_id();
   pb::Instance upper = Get(instance);
   upper.set_uuid(absl::AsciiStrToUpper(instance.uuid()));
   EXPECT_THAT(Reasons(Claim(ClaimOf(upper), &response)),
               ElementsAre("INSTANCE_ALREADY_CLAIMED"));  // T-181
   tracker_pb::AbortClaimRequest abort;
   abort.set_node_uuid(absl::AsciiStrToUpper(node_));
-  abort.set_claim_id(absl::AsciiStrToUpper(response.claim().claim_id()));
+  abort.set_claim_id(absl::AsciiStrToUpper(claim_id));
   tracker_pb::AbortClaimResponse aborted;
   const grpc::Status status = host_->AbortClaim(Context().get(), abort, &aborted);
   ASSERT_TRUE(status.ok()) << status.error_message();

@@ -31,7 +31,12 @@ absl::string_view DeviceNumaPolicyName(DeviceNumaPolicy policy);
 
 enum class DeviceRequestSource { kFlavorAlias, kNeutronPort };
 
-// Asks for `count` devices. A device fits if it has all properties of one alternative (T-244).
+// The largest number of devices of one request, and of requests of one instance. Placement refuses
+// requests for more devices.
+inline constexpr int64_t kRequestedDevicesMax = 256;
+inline constexpr int kDeviceRequestsMax = 256;
+
+// Asks for `count` devices, 1 to kRequestedDevicesMax. A device fits if it has all properties of one alternative (T-244).
 struct DeviceRequest {
   std::string request_id;
   int64_t count = 1;
@@ -64,8 +69,8 @@ absl::StatusOr<DeviceAliases> ParseDeviceAliases(const std::vector<std::string>&
 // Reads the flavor's text `pci_passthrough:alias`, for example `gpu:2,nic:1`: one request per item.
 // `policy` overrides the policies of the aliases. The requests have no request_id.
 //
-// InvalidArgument if an item has no count or its count is not a number of at least 1; NotFound if
-// an alias is not configured. The first wrong item counts.
+// InvalidArgument if an item has no count, or its count is not a number from 1 to
+// kRequestedDevicesMax, or there are more than kDeviceRequestsMax items; NotFound if an alias is not configured. The first wrong item counts.
 absl::StatusOr<std::vector<DeviceRequest>> RequestsOfFlavor(absl::string_view text,
                                                             const DeviceAliases& aliases,
                                                             std::optional<DeviceNumaPolicy> policy);

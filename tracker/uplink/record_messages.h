@@ -19,10 +19,11 @@
 
 namespace berth::tracker {
 
-// Leaves out a part that cannot be read, for example a cell with a CPU -1, and names the part in
-// Instance::unreadable. The rest of the record counts (T-61).
+// Leaves out a part that cannot be read, for example a CPU -1 of a cell or a request for no device,
+// and names the first such part in Instance::unreadable. The rest of the record counts (T-61).
 Instance ReadInstance(const placement::v1::Instance& wire);
 Migration ReadMigration(const placement::v1::Migration& wire);
+// An amount that no node has becomes 0.
 Flavor ReadFlavor(const placement::v1::Flavor& wire);
 
 placement::v1::Instance WireInstance(const Instance& instance);

@@ -1,6 +1,4 @@
 // The functions of record_messages.h that read messages.
-#include <google/protobuf/util/time_util.h>
-
 #include <optional>
 #include <string>
 #include <utility>
@@ -15,9 +13,15 @@ namespace berth::tracker {
 namespace {
 
 namespace v1 = placement::v1;
-using google::protobuf::util::TimeUtil;
+
+constexpr size_t kQuotedMax = 64;  // bytes of a word that cannot be read
+// More than any host has. All sums over the records of a node stay far below 2^63.
+constexpr int64_t kAmountMax = 2147483647;
 
 // Reads the parts of one record, and notes which part could not be read.
+//
+// Each part takes memory in proportion to its message, except the CPUs of cells and the devices of
+// requests, whose numbers are bounded here.
 class RecordReader {
  public:
   // Reads one of `words`. An empty text is an absent value.
@@ -28,7 +32,7 @@ class RecordReader {
     for (const Word<Value>& word : words) {
       if (text == word.text) return word.value;
     }
-    Note(absl::StrCat("it has the ", what, " `", text, "`"));
+    Note(absl::StrCat("it has the ", what, " `", text.substr(0, kQuotedMax), "`"));
     return std::nullopt;
   }
 
@@ -46,7 +50,7 @@ class RecordReader {
     if (wire.has_host_cell()) cell.host_cell = wire.host_cell();
     cell.shared_cpus = ReadCpus(wire.shared_cpus());
     cell.pinned_cpus = ReadCpus(wire.pinned_cpus());
-    cell.memory_mib = wire.memory_mib();
+    cell.memory_mib = ReadAmount(wire.memory_mib(), "MiB of memory in a cell");
     cell.page_size_kib = wire.page_size_kib();
     cell.cpu_policy = ReadWord(kCpuPolicies, wire.cpu_policy(), "cpu_policy");
     cell.cpu_thread_policy =
@@ -66,7 +70,10 @@ class RecordReader {
       GuestTopology& topology = assigned.topology.emplace();
       topology.emulator_threads_policy =
           ReadWord(kEmulatorPolicies, emulator_policy, "emulator_threads_policy");
-      for (const v1::GuestCell& cell : cells) topology.cells.push_back(ReadCell(cell));
+      for (const v1::GuestCell& cell : cells) {
+        if (topology.cells.size() < kGuestCellsMax) topology.cells.push_back(ReadCell(cell));
+      }
+      if (cells.size() > kGuestCellsMax) Note(absl::StrCat("it has ", cells.size(), " NUMA cells"));
     }
     for (const v1::PciDevice& device : devices) assigned.devices.push_back(device.address());
     for (const v1::NamedUnit& unit : units) {
@@ -79,7 +86,12 @@ class RecordReader {
   template <typename Requests>
   std::vector<DeviceRequest> ReadRequests(const Requests& wire) {
     std::vector<DeviceRequest> requests;
+    if (wire.size() > kDeviceRequestsMax) {
+      Note(absl::StrCat("it has ", wire.size(), " PCI requests"));
+      return requests;
+    }
     for (const v1::PciRequest& item : wire) {
+      if (!IsCountOfDevices(item)) continue;
       DeviceRequest& request = requests.emplace_back();
       request.request_id = item.request_id();
       request.count = item.count();
@@ -93,7 +105,10 @@ class RecordReader {
       }
       const auto policy = ParseDeviceNumaPolicy(item.numa_policy());
       if (policy.ok()) request.numa_policy = *policy;
-      if (!policy.ok() && !item.numa_policy().empty()) Note(std::string(policy.status().message()));
+      if (!policy.ok() && !item.numa_policy().empty()) {
+        Note(absl::StrCat("it has the numa_policy `", item.numa_policy().substr(0, kQuotedMax),
+                          "`"));
+      }
       if (!item.provider_uuids().empty()) request.providers = ReadShares(item);
     }
     return requests;
@@ -102,8 +117,8 @@ class RecordReader {
   MigrationContext ReadContext(const v1::MigrationContext& wire) {
     MigrationContext context;
     context.migration_uuid = CanonicalIfUuid(wire.migration_uuid());
-    if (wire.has_old_flavor()) context.old_flavor = ReadFlavor(wire.old_flavor());
-    if (wire.has_new_flavor()) context.new_flavor = ReadFlavor(wire.new_flavor());
+    if (wire.has_old_flavor()) context.old_flavor = Read(wire.old_flavor());
+    if (wire.has_new_flavor()) context.new_flavor = Read(wire.new_flavor());
     context.old_assigned = ReadAssigned(wire.old_numa_cells(), wire.old_emulator_threads_policy(),
                                         wire.old_pci_devices(), wire.old_named_units());
     context.new_assigned = ReadAssigned(wire.new_numa_cells(), wire.new_emulator_threads_policy(),
@@ -113,12 +128,38 @@ class RecordReader {
     return context;
   }
 
+  Flavor Read(const v1::Flavor& wire) {
+    Flavor flavor;
+    flavor.id = wire.id();
+    flavor.vcpus = ReadAmount(wire.vcpus(), "virtual CPUs");
+    flavor.memory_mib = ReadAmount(wire.memory_mib(), "MiB of memory");
+    flavor.root_disk_gib = ReadAmount(wire.root_disk_gib(), "GiB of root disk");
+    flavor.ephemeral_disk_gib = ReadAmount(wire.ephemeral_disk_gib(), "GiB of further disks");
+    flavor.swap_mib = ReadAmount(wire.swap_mib(), "MiB of swap");
+    flavor.extra_specs.insert(wire.extra_specs().begin(), wire.extra_specs().end());
+    return flavor;
+  }
+
   // Empty: everything was read.
   const std::string& unreadable() const { return unreadable_; }
 
  private:
   void Note(std::string text) {
     if (unreadable_.empty()) unreadable_ = std::move(text);
+  }
+  int64_t ReadAmount(int64_t amount, const char* what) {
+    if (amount >= 0 && amount <= kAmountMax) return amount;
+    Note(absl::StrCat("it has ", amount, " ", what));
+    return 0;
+  }
+  bool IsCountOfDevices(const v1::PciRequest& wire) {
+    const bool good = wire.count() >= 1 && wire.count() <= kRequestedDevicesMax &&
+                      wire.provider_uuids_size() <= kRequestedDevicesMax;
+    if (!good) {
+      Note(absl::StrCat("a PCI request asks for ", wire.count(), " devices of ",
+                        wire.provider_uuids_size(), " providers"));
+    }
+    return good;
   }
   bool IsCpu(int cpu) {
     if (cpu >= 0 && cpu <= CpuSet::kMaxCpu) return true;
@@ -137,23 +178,14 @@ class RecordReader {
   std::string unreadable_;
 };
 
+// A time that is too far away for absl::Time becomes one of the infinite ones.
 absl::Time ReadTime(const google::protobuf::Timestamp& time) {
-  return absl::FromUnixNanos(TimeUtil::TimestampToNanoseconds(time));
+  return absl::FromUnixSeconds(time.seconds()) + absl::Nanoseconds(time.nanos());
 }
 
 }  // namespace
 
-Flavor ReadFlavor(const v1::Flavor& wire) {
-  Flavor flavor;
-  flavor.id = wire.id();
-  flavor.vcpus = wire.vcpus();
-  flavor.memory_mib = wire.memory_mib();
-  flavor.root_disk_gib = wire.root_disk_gib();
-  flavor.ephemeral_disk_gib = wire.ephemeral_disk_gib();
-  flavor.swap_mib = wire.swap_mib();
-  flavor.extra_specs.insert(wire.extra_specs().begin(), wire.extra_specs().end());
-  return flavor;
-}
+Flavor ReadFlavor(const v1::Flavor& wire) { return RecordReader().Read(wire); }
 
 Instance ReadInstance(const v1::Instance& wire) {
   RecordReader reader;
@@ -165,7 +197,7 @@ Instance ReadInstance(const v1::Instance& wire) {
   instance.project_id = wire.project_id();
   instance.vm_state = wire.vm_state();
   instance.task_state = wire.task_state();
-  instance.flavor = ReadFlavor(wire.flavor());
+  instance.flavor = reader.Read(wire.flavor());
   instance.boot_from_volume = !wire.has_image();
   instance.assigned = reader.ReadAssigned(wire.numa_cells(), wire.emulator_threads_policy(),
                                           wire.pci_devices(), wire.named_units());
