@@ -13,7 +13,6 @@
 #include "tracker/claims/refusal.h"
 #include "tracker/ground/mutex.h"
 #include "tracker/ground/uuid.h"
-#include "tracker/uplink/record_messages.h"
 
 namespace berth::services {
 namespace {
@@ -170,13 +169,12 @@ grpc::ServerUnaryReactor* ClaimCalls::AbortClaim(grpc::CallbackServerContext* co
                                                  pb::AbortClaimResponse* response) {
   auto* const call = new Call(this, context, "AbortClaim");
   const std::optional<std::string> node_uuid = tracker::CanonicalUuid(request->node_uuid());
-  if (!node_uuid || request->claim_id().empty()) {
-    call->End(absl::InvalidArgumentError(node_uuid ? "claim_id is required"
-                                                   : "node_uuid must be a uuid"));
+  const absl::StatusOr<std::string> id = ClaimIdOf(*request);
+  if (!node_uuid || !id.ok()) {
+    call->End(node_uuid ? id.status() : absl::InvalidArgumentError("node_uuid must be a uuid"));
     return call;
   }
-  Run(call, *node_uuid,
-      [id = ClaimIdOf(*request), caller = call->AsCaller([response](const ClaimResult& result) {
+  Run(call, *node_uuid, [id = *id, caller = call->AsCaller([response](const ClaimResult& result) {
         response->set_aborted(result.ended);
       })](tracker::Node* node) { node->AbortClaim(id, caller); });
   return call;
@@ -211,10 +209,9 @@ grpc::ServerUnaryReactor* ClaimCalls::UpdateUsage(grpc::CallbackServerContext* c
     return call;
   }
   Run(call, *node_uuid,
-      [known = tracker::ReadInstance(request->instance()),
-       caller = call->AsCaller([response](const ClaimResult& result) {
-         response->set_tracked(result.tracked);
-       })](tracker::Node* node) { node->UpdateUsage(known, caller); });
+      [known = KnownOf(*request), caller = call->AsCaller([response](const ClaimResult& result) {
+        response->set_tracked(result.tracked);
+      })](tracker::Node* node) { node->UpdateUsage(known, caller); });
   return call;
 }
 

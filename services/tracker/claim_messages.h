@@ -16,16 +16,19 @@ namespace berth::services {
 // The domain of all errors of the tracker.
 inline constexpr char kTrackerDomain[] = "berth.tracker";
 
-// InvalidArgument for a field that is missing, malformed or out of its range. The message begins
-// with the name of the field.
+// InvalidArgument for a field that is missing, malformed or out of its range, or that placement would
+// refuse in a record (tracker/uplink/record_form.h). The message begins with the name of the field.
 absl::StatusOr<tracker::InstanceClaim> ClaimOf(
     const berth::tracker::v1::ClaimInstanceRequest& request);
 absl::StatusOr<tracker::MoveClaim> ClaimOf(const berth::tracker::v1::ClaimMoveRequest& request);
 
 // InvalidArgument, likewise, if the record of an instance has no uuid, generation or flavor.
 absl::Status CheckInstance(const berth::placement::v1::Instance& instance);
-// The id of the claim that the request names, with its uuid in lower case.
-std::string ClaimIdOf(const berth::tracker::v1::AbortClaimRequest& request);
+// The id of the claim that the request names, with its uuid in lower case. InvalidArgument, likewise,
+// for an id that no claim can have.
+absl::StatusOr<std::string> ClaimIdOf(const berth::tracker::v1::AbortClaimRequest& request);
+// The uuid, the generation and the time of the record that the caller knows.
+tracker::Instance KnownOf(const berth::tracker::v1::UpdateUsageRequest& request);
 absl::StatusOr<tracker::MoveDrop> DropOf(const berth::tracker::v1::DropMoveClaimRequest& request);
 
 void FillClaim(const tracker::OpenClaim& claim, berth::tracker::v1::Claim* to);

@@ -45,11 +45,12 @@ Migration NewMigration(std::string uuid, const Instance& instance, const Flavor&
 // records have host, node, placed cells, devices and units.
 //
 // Refused, in this order: kNodeUnavailable; InvalidArgument for a uuid that is empty, an amount
-// that no node can have, or a request for no device; kRequestIdReused if the instance's open claim
-// has the id and another body, or is for a move; kAlreadyClaimed; kResources with every test that
-// failed: memory, disk, vCPUs (T-159), cells (T-163), devices; kResources if named units do not
-// suffice (T-158); FailedPrecondition if the instance is deleted (T-166). A repeat with the id and
-// the body of the instance's open claim returns that claim.
+// that no node can have, or a request for no device or for more than kRequestedDevicesMax;
+// kRequestIdReused if the instance's open claim has the id and another body, or is for a move;
+// kAlreadyClaimed; kResources with every test that failed: memory, disk, vCPUs (T-159), cells
+// (T-163), devices; kResources if named units do not suffice (T-158); FailedPrecondition if the
+// instance is deleted (T-166). A repeat with the id and the body of the instance's open claim
+// returns that claim. The message of InvalidArgument and of NotFound begins with a field.
 absl::StatusOr<OpenClaim> ClaimInstance(const ClaimSettings& settings, const InstanceClaim& request,
                                         NodeAccount* account);
 

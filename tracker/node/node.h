@@ -177,8 +177,12 @@ class Node {
   // which nobody waits any more is dropped (T-385).
   std::optional<RecordWrites::Outgoing> NextWrite(MonotonicTime now);
   // To be called when placement has answered the write `id`, after the records of the answer were
-  // applied with ChangeRecords.
-  void AnswerWrite(int64_t id, const absl::Status& answer, MonotonicTime now);
+  // applied with ChangeRecords. Returns false, and changes nothing, if no write with this id waits
+  // for an answer.
+  //
+  // InvalidArgument: the write is malformed. Then it is certain that it was not applied, and never
+  // will be, so the write ends, even a withdrawal.
+  bool AnswerWrite(int64_t id, const absl::Status& answer, MonotonicTime now);
   // Calls `change`, which edits the records and the account. If `change` returns true, audits the
   // last facts with the new records, without asking the hypervisor. If only the accounting has
   // changed, the new report waits for the next pass. If changes were audited less than kAuditPause
@@ -253,6 +257,8 @@ class Node {
   // Lets placement write the records without the claim, unless that is under way.
   void EndLocked(const std::string& instance_uuid, const std::string& claim_id, ClaimEnd end,
                  ClaimCaller caller, Replies* replies) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void AnswerClaimLocked(RecordWrites::Write* write, const absl::Status& answer, MonotonicTime now,
+                         Replies* replies) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void AnswerEndLocked(RecordWrites::Write* write, const absl::Status& answer, Replies* replies)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // The claim is in placement's records, or is in none and ends.

@@ -160,13 +160,23 @@ std::optional<RecordWrites::Outgoing> Node::NextWrite(MonotonicTime now) {
   return writes_.Next(now);
 }
 
-void Node::AnswerWrite(int64_t id, const absl::Status& answer, MonotonicTime now) {
+bool Node::AnswerWrite(int64_t id, const absl::Status& answer, MonotonicTime now) {
   Replies replies;
   const FairLock lock(&mutex_);
   Write* const write = writes_.FindSent(id);
-  if (write == nullptr) return;
-  if (write->end.has_value()) return AnswerEndLocked(write, answer, &replies);
-  const bool settled = answer.ok() || absl::IsAborted(answer) || absl::IsNotFound(answer);
+  if (write == nullptr) return false;
+  if (write->end.has_value()) {
+    AnswerEndLocked(write, answer, &replies);
+  } else {
+    AnswerClaimLocked(write, answer, now, &replies);
+  }
+  return true;
+}
+
+void Node::AnswerClaimLocked(Write* write, const absl::Status& answer, MonotonicTime now,
+                             Replies* replies) {
+  const bool settled = answer.ok() || absl::IsAborted(answer) || absl::IsNotFound(answer) ||
+                       absl::IsInvalidArgument(answer);
   if (write->withdraws && !settled) {
     write->state = RecordWrites::State::kInDoubt;
     write->not_before = now + kTryAgain;
@@ -177,11 +187,11 @@ void Node::AnswerWrite(int64_t id, const absl::Status& answer, MonotonicTime now
   // before the answer, is on this node.
   const bool applied =
       write->withdraws ? absl::IsAborted(answer) && account_->HasClaim(write->claim) : answer.ok();
-  if (applied) return GrantLocked(writes_.Take(uuid), &replies);
+  if (applied) return GrantLocked(writes_.Take(uuid), replies);
   UndoLocked(writes_.Take(uuid),
              answer.ok() ? RefuseClaim(Kind::kPlacementAway, "the claim was withdrawn")
                          : RefusalBy(answer, false),
-             &replies);
+             replies);
 }
 
 void Node::GrantLocked(Write write, Replies* replies) {
@@ -204,6 +214,8 @@ void Node::Disconnect() {
                       &replies);
   for (Write& write : writes_.Disconnect()) {
     const bool unsent = write.state == RecordWrites::State::kUnsent;
+    // Placement may have written the end of the claim.
+    if (!unsent && GivesBack(write)) answers_.Forget(ClaimIdOf(write.claim));
     UndoLocked(std::move(write),
                unsent ? RefuseClaim(Kind::kPlacementAway, "the session with placement ended")
                       : RefuseClaim(Kind::kOutcomeUnknown, "the answer of placement was lost"),

@@ -97,6 +97,10 @@ std::vector<RecordWrites::Write> RecordWrites::Disconnect() {
   return taken;
 }
 
+bool GivesBack(const RecordWrites::Write& write) {
+  return write.end == ClaimEnd::kAbort || write.end == ClaimEnd::kRevert;
+}
+
 absl::Status RefusalBy(const absl::Status& answer, bool ends) {
   const std::string text(answer.message());
   switch (answer.code()) {

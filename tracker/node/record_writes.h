@@ -118,6 +118,9 @@ class RecordWrites {
   std::map<int64_t, Write> writes_;  // by id; in the order in which they came
 };
 
+// Whether the instance does not have the claim any more once the write is applied.
+bool GivesBack(const RecordWrites::Write& write);
+
 // The refusal of a call whose write placement refused with `answer`. `ends`: the write ends a
 // claim.
 absl::Status RefusalBy(const absl::Status& answer, bool ends);

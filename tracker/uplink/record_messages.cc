@@ -179,10 +179,19 @@ v1::RecordWrite WireWrite(const RecordWrites::Outgoing& write, const std::string
   v1::RecordWrite wire;
   wire.set_write_id(write.id);
   wire.set_node_uuid(node_uuid);
+  if (write.withdraw) {
+    wire.set_withdraw(true);
+    wire.mutable_instance()->set_uuid(write.instance.uuid);
+    wire.mutable_instance()->set_generation(write.instance.generation);
+    if (write.migration) {
+      wire.mutable_migration()->set_uuid(write.migration->uuid);
+      wire.mutable_migration()->set_generation(write.migration->generation);
+    }
+    return wire;
+  }
   *wire.mutable_instance() = WireInstance(write.instance);
   if (!write.sets_state) wire.mutable_instance()->clear_vm_state();
   if (write.migration) *wire.mutable_migration() = WireMigration(*write.migration);
-  wire.set_withdraw(write.withdraw);
   if (write.ends_move) wire.set_end(WireEnd(write.migration->status));
   return wire;
 }

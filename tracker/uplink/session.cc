@@ -7,6 +7,7 @@
 
 #include "tracker/ground/uuid.h"
 #include "tracker/uplink/messages.h"
+#include "tracker/uplink/record_form.h"
 #include "tracker/uplink/record_messages.h"
 
 namespace berth::tracker {
@@ -226,11 +227,17 @@ bool UplinkSession::MakeHello() {
 bool UplinkSession::MakeRecordWrite() {
   if (writes_unanswered_ >= kWritesUnansweredMax) return false;
   for (Node* const node : nodes_) {
-    const std::optional<RecordWrites::Outgoing> write = node->NextWrite(Clock::now());
-    if (!write) continue;
-    ++writes_unanswered_;
-    *request_.mutable_record_write() = WireWrite(*write, node->identity()->uuid);
-    return true;
+    while (const std::optional<RecordWrites::Outgoing> write = node->NextWrite(Clock::now())) {
+      v1::RecordWrite wire = WireWrite(*write, node->identity()->uuid);
+      // Each refusal takes the write away from the node.
+      if (const absl::Status form = CheckWriteForm(wire); !form.ok()) {
+        node->AnswerWrite(write->id, form, Clock::now());
+        continue;
+      }
+      ++writes_unanswered_;
+      *request_.mutable_record_write() = std::move(wire);
+      return true;
+    }
   }
   return false;
 }

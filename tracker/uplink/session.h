@@ -115,6 +115,9 @@ class UplinkSession final : public grpc::ClientBidiReactor<placement::v1::Sessio
   void HearService(bool disabled);
   void HearPush(const Response& response);
   void HearRecordAnswer(const Response& response);
+  // Logs the answer to a write that this session has not sent, or that was answered before. The
+  // answer is dropped; the records in it count, if it names a node.
+  void LogUnmatched(const absl::Status& status);
   // Applies a whole push of `revision` to the node that it is for.
   void Apply(const placement::v1::Push& push, const placement::v1::Revision& revision);
   Node* Find(const std::string& node_uuid) const;

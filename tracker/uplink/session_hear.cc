@@ -159,17 +159,20 @@ void UplinkSession::HearPush(const Response& response) {
   Apply(std::exchange(push_, v1::Push()), response.revision());
 }
 
+void UplinkSession::LogUnmatched(const absl::Status& status) {
+  callbacks_.log(status, "placement answered a write of records that does not wait for an answer");
+}
+
 void UplinkSession::HearRecordAnswer(const Response& response) {
   const v1::RecordAnswer& answer = response.record_answer();
-  --writes_unanswered_;
+  writes_unanswered_ = std::max(0, writes_unanswered_ - 1);
   Node* const node = Find(answer.node_uuid());
-  if (node == nullptr) return;
+  const absl::Status status(static_cast<absl::StatusCode>(answer.status().code()),
+                            answer.status().message());
+  if (node == nullptr) return LogUnmatched(status);
   const auto apply = [&](Records*, NodeAccount* account) { return ApplyAnswer(answer, account); };
   node->ChangeRecords(apply, Clock::now());
-  node->AnswerWrite(answer.write_id(),
-                    absl::Status(static_cast<absl::StatusCode>(answer.status().code()),
-                                 answer.status().message()),
-                    Clock::now());
+  if (!node->AnswerWrite(answer.write_id(), status, Clock::now())) LogUnmatched(status);
 }
 
 void UplinkSession::Apply(const v1::Push& push, const v1::Revision& revision) {

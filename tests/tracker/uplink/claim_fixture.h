@@ -20,6 +20,8 @@
 namespace berth::tracker {
 
 inline constexpr char kGuest[] = "aaaaaaaa-aaaa-4aaa-8aaa-aaaaaaaaaaaa";
+// The uuid of the node of host h2.
+inline constexpr char kElsewhere[] = "22222222-2222-4222-8222-222222222222";
 inline constexpr char kOther[] = "bbbbbbbb-bbbb-4bbb-8bbb-bbbbbbbbbbbb";
 
 // The records of instances, written under the rule of generations.
@@ -75,7 +77,7 @@ class RecordLedger {
     placement::v1::Instance& moving = records_[instance->uuid()];
     moving.set_generation(++generation_);
     moving.set_host(host);
-    moving.set_node_uuid(host == "h" ? node_ : "node-2");
+    moving.set_node_uuid(host == "h" ? node_ : kElsewhere);
     moving.set_vm_state("active");
     moving.set_task_state("resize_prep");
     *instance = moving;
@@ -94,7 +96,7 @@ class RecordLedger {
     MutexLock lock(&mutex_);
     placement::v1::Migration& migration = migrations_[uuid];
     migration.set_destination_host(host);
-    migration.set_destination_node_uuid(host == "h" ? node_ : "node-2");
+    migration.set_destination_node_uuid(host == "h" ? node_ : kElsewhere);
     migration.set_generation(++generation_);
     placement::v1::Instance& instance = records_[migration.instance_uuid()];
     instance.mutable_migration_context()->set_migration_uuid(uuid);
@@ -105,7 +107,7 @@ class RecordLedger {
   void Place(const std::string& uuid, const std::string& host) {
     MutexLock lock(&mutex_);
     records_[uuid].set_host(host);
-    records_[uuid].set_node_uuid(host == "h" ? node_ : "node-2");
+    records_[uuid].set_node_uuid(host == "h" ? node_ : kElsewhere);
     records_[uuid].set_vm_state("resized");
     records_[uuid].set_generation(++generation_);
   }

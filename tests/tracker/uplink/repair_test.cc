@@ -80,7 +80,7 @@ TEST_F(ClaimTest, APassEndsAnEvacuationThatLeftNoGuest) {
     move->set_type(v1::MIGRATION_TYPE_EVACUATION);
     move->set_status("done");
     move->set_destination_host("h2");
-    move->set_destination_node_uuid("node-2");
+    move->set_destination_node_uuid(kElsewhere);
   });
   ledger_.Place(kGuest, "h2");
   ASSERT_TRUE(Tell(kGuest));
