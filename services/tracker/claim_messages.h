@@ -16,16 +16,17 @@ namespace berth::services {
 // The domain of all errors of the tracker.
 inline constexpr char kTrackerDomain[] = "berth.tracker";
 
-// InvalidArgument for a field that is missing, malformed or out of its range, or that placement would
-// refuse in a record (tracker/uplink/record_form.h). The message begins with the name of the field.
+// InvalidArgument for a field that is missing, malformed or out of its range, or that placement
+// would refuse in a record (tracker/uplink/record_form.h). The message begins with the name of the
+// field.
 absl::StatusOr<tracker::InstanceClaim> ClaimOf(
     const berth::tracker::v1::ClaimInstanceRequest& request);
 absl::StatusOr<tracker::MoveClaim> ClaimOf(const berth::tracker::v1::ClaimMoveRequest& request);
 
 // InvalidArgument, likewise, if the record of an instance has no uuid, generation or flavor.
 absl::Status CheckInstance(const berth::placement::v1::Instance& instance);
-// The id of the claim that the request names, with its uuid in lower case. InvalidArgument, likewise,
-// for an id that no claim can have.
+// The id of the claim that the request names, with its uuid in lower case. InvalidArgument for an
+// id that is absent, or longer than any claim's.
 absl::StatusOr<std::string> ClaimIdOf(const berth::tracker::v1::AbortClaimRequest& request);
 // The uuid, the generation and the time of the record that the caller knows.
 tracker::Instance KnownOf(const berth::tracker::v1::UpdateUsageRequest& request);

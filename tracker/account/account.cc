@@ -68,8 +68,10 @@ void NodeAccount::ReplaceRecords(std::vector<Instance> instances,
   }
   for (Migration& migration : migrations) {
     const std::string uuid = migration.uuid;
-    migrations_of_.emplace(migration.instance_uuid, uuid);
     migrations_.insert_or_assign(uuid, std::move(migration));
+  }
+  for (const auto& [uuid, migration] : migrations_) {
+    migrations_of_.emplace(migration.instance_uuid, uuid);
   }
   std::vector<std::string> claimed;
   for (const auto& [instance, claim] : claims_) claimed.push_back(instance);
@@ -80,7 +82,7 @@ void NodeAccount::ReplaceRecords(std::vector<Instance> instances,
 void NodeAccount::Open(OpenClaim claim) {
   const std::string instance = InstanceOf(claim);
   const bool opened = claims_.emplace(instance, std::move(claim)).second;
-  BERTH_CHECK(opened);
+  BERTH_CHECK(opened);  // ClaimInstance and ClaimMove answer a claim of an instance that has one
   Recount(instance);
 }
 
@@ -288,7 +290,7 @@ InstanceEntry NodeAccount::Judge(const std::string& instance_uuid, bool recorded
   std::vector<Migration> migrations;
   for (auto at = migrations_of_.lower_bound({instance_uuid, ""});
        at != migrations_of_.end() && at->first == instance_uuid; ++at) {
-    migrations.push_back(migrations_.at(at->second));
+    migrations.push_back(migrations_.at(at->second));  // migrations_of_ has no other uuids
   }
   const OpenClaim* claim = OpenClaimOf(instance_uuid);
   if (claim != nullptr && claim->migration.has_value()) {

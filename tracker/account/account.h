@@ -86,7 +86,7 @@ class NodeAccount {
   bool DropInstance(const std::string& uuid);
   bool DropMigration(const std::string& uuid);
 
-  // Replaces all records. Open claims stay.
+  // Replaces all records. Open claims stay. Of several records with one uuid the last one counts.
   void ReplaceRecords(std::vector<Instance> instances, std::vector<Migration> migrations);
 
   // Opens a claim, which counts from now on.
@@ -193,10 +193,11 @@ class NodeAccount {
   Amounts orphans_;
   std::map<std::string, std::string> device_providers_;  // by address
   int64_t failed_builds_ = 0;
-  std::map<std::string, Instance> instances_;                    // by uuid
-  std::map<std::string, Migration> migrations_;                  // by uuid
-  std::set<std::pair<std::string, std::string>> migrations_of_;  // instance uuid, migration uuid
-  std::map<std::string, OpenClaim> claims_;                      // by instance uuid
+  std::map<std::string, Instance> instances_;    // by uuid
+  std::map<std::string, Migration> migrations_;  // by uuid
+  // The instance and the uuid of each element of migrations_.
+  std::set<std::pair<std::string, std::string>> migrations_of_;
+  std::map<std::string, OpenClaim> claims_;  // by instance uuid
 
   // What follows from the above.
   std::map<std::string, InstanceEntry> entries_;  // by instance uuid; no empty ones

@@ -27,7 +27,7 @@ Instance WithClaim(const Instance* recorded, const OpenClaim& claim) {
 }
 
 Migration WithClaim(const Migration* recorded, const OpenClaim& claim) {
-  BERTH_CHECK(claim.migration.has_value());
+  BERTH_CHECK(claim.migration.has_value());  // NodeAccount::Judge has looked
   if (recorded == nullptr) return *claim.migration;
   Migration migration = *recorded;
   migration.destination = claim.migration->destination;

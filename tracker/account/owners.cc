@@ -71,6 +71,8 @@ std::vector<HostCell> Owners::OfferedCells() const {
 }
 
 void Owners::GiveBack(const std::string& instance_uuid, const Assigned& assigned) {
+  // NodeAccount gives back only what Take has taken as a whole. While Take has left anything out,
+  // NodeAccount counts all owners anew instead.
   if (assigned.topology.has_value()) {
     BERTH_CHECK(RemoveUsage(*assigned.topology, &cells_).ok());
   }

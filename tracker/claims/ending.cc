@@ -83,6 +83,7 @@ Ending AbortMove(const OpenClaim& claim, const Instance* instance, const Migrati
 
 Ending AbortClaim(const OpenClaim& claim, const Instance* instance, const Migration* migration,
                   absl::string_view status, NodeAccount* account) {
+  // `status` is a word of the program, never one of a caller.
   BERTH_CHECK(!claim.migration.has_value() || StatusOf(status).progress != Progress::kInProgress);
   if (HasEnded(claim, instance, migration)) return {};
   account->Close(claim.instance.uuid, claim.id);

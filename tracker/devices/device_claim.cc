@@ -34,7 +34,7 @@ absl::Status RequestFailed(size_t index, const DeviceRequest& request) {
 absl::StatusOr<std::vector<ClaimedDevice>> DeviceTable::Claim(
     const std::string& instance_uuid, const std::vector<DeviceRequest>& requests,
     const GuestAffinity& affinity) {
-  BERTH_CHECK(!instance_uuid.empty());
+  BERTH_CHECK(!instance_uuid.empty());  // claims of an instance without a uuid are refused
   absl::StatusOr<std::vector<ClaimedDevice>> chosen = Choose(requests, affinity);
   if (!chosen.ok()) return chosen;
   for (const ClaimedDevice& claimed : *chosen) {
@@ -51,7 +51,7 @@ absl::StatusOr<std::vector<ClaimedDevice>> DeviceTable::Choose(
   std::vector<DevicePool> pools = Pools();
   std::vector<ClaimedDevice> chosen;
   for (size_t i = 0; i < requests.size(); ++i) {
-    BERTH_CHECK(requests[i].count >= 1);
+    BERTH_CHECK(requests[i].count >= 1);  // RecordReader and RequestsOfFlavor read no others
     int64_t missing = requests[i].count;
     for (const size_t index : PoolsFor(requests[i], pools, affinity)) {
       int64_t draw = DevicesToDraw(requests[i], pools[index], pools[index].count, missing);
@@ -84,13 +84,13 @@ absl::Status DeviceTable::CheckClaim(const Tracked& device) const {
 
 void DeviceTable::Take(const std::string& instance_uuid, const std::string& request_id,
                        Tracked* device) {
-  BERTH_CHECK(device->record.status == DeviceStatus::kAvailable);
+  BERTH_CHECK(device->record.status == DeviceStatus::kAvailable);  // Choose takes from Pools()
   device->record.status = DeviceStatus::kClaimed;
   device->record.instance_uuid = instance_uuid;
   device->record.request_id = request_id;
   const bool physical = device->device().dev_type == "type-PF";
   for (Tracked* relative : Relatives(*device)) {
-    BERTH_CHECK(!relative->owned());
+    BERTH_CHECK(!relative->owned());  // CheckClaim has looked, and Choose takes no two relatives
     if (physical || relative->record.status == DeviceStatus::kAvailable) {
       relative->record.status = DeviceStatus::kUnclaimable;
     }

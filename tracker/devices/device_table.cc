@@ -123,7 +123,7 @@ DeviceStatus DeviceTable::StatusByRelatives(const Tracked& of) const {
 }
 
 void DeviceTable::Release(Tracked* device) {
-  BERTH_CHECK(!device->owned());
+  BERTH_CHECK(!device->owned());  // FreeTracked has taken the owner away
   const std::vector<const Tracked*> relatives = std::as_const(*this).Relatives(*device);
   const bool attached =
       attached_.count(device->device().address) != 0 ||

@@ -36,7 +36,8 @@ enum class DeviceRequestSource { kFlavorAlias, kNeutronPort };
 inline constexpr int64_t kRequestedDevicesMax = 256;
 inline constexpr int kDeviceRequestsMax = 256;
 
-// Asks for `count` devices, 1 to kRequestedDevicesMax. A device fits if it has all properties of one alternative (T-244).
+// Asks for `count` devices, 1 to kRequestedDevicesMax. A device fits if it has all properties of
+// one alternative (T-244).
 struct DeviceRequest {
   std::string request_id;
   int64_t count = 1;
@@ -70,7 +71,8 @@ absl::StatusOr<DeviceAliases> ParseDeviceAliases(const std::vector<std::string>&
 // `policy` overrides the policies of the aliases. The requests have no request_id.
 //
 // InvalidArgument if an item has no count, or its count is not a number from 1 to
-// kRequestedDevicesMax, or there are more than kDeviceRequestsMax items; NotFound if an alias is not configured. The first wrong item counts.
+// kRequestedDevicesMax, or there are more than kDeviceRequestsMax items; NotFound if an alias is
+// not configured. The first wrong item counts.
 absl::StatusOr<std::vector<DeviceRequest>> RequestsOfFlavor(absl::string_view text,
                                                             const DeviceAliases& aliases,
                                                             std::optional<DeviceNumaPolicy> policy);

@@ -262,7 +262,7 @@ std::string Node::name() const {
 
 absl::StatusOr<IdentityCheck> Node::CheckRecords(const std::vector<NodeRecord>& records) {
   FairLock lock(&mutex_);
-  BERTH_CHECK(identity_.has_value());
+  BERTH_CHECK(identity_.has_value());  // the uplink finds nodes by their identity
   absl::StatusOr<IdentityCheck> check =
       CheckIdentity(*identity_, name_, options_.host, options_.several_nodes, records);
   // Placement has accepted the identity, so it no longer counts as new.

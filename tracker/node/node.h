@@ -316,6 +316,7 @@ class Node {
   std::optional<Records> records_ ABSL_GUARDED_BY(mutex_);
   std::optional<NodeAccount> account_ ABSL_GUARDED_BY(mutex_);  // once the identity is known
   ClaimSettings claim_settings_ ABSL_GUARDED_BY(mutex_);        // of configuration_
+  // The traits of acknowledged reports that placement does not know.
   std::set<std::string> unknown_traits_ ABSL_GUARDED_BY(mutex_);
   std::vector<std::string> failed_repairs_ ABSL_GUARDED_BY(mutex_);  // since the last pass
   // The generations of the instances in the first records. Only records that have not changed since

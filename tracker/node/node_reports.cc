@@ -1,4 +1,5 @@
 // The methods of Node that take placement's records, and report to placement.
+#include <algorithm>
 #include <utility>
 
 #include "tracker/audit/device_children.h"
@@ -13,6 +14,12 @@ KnownProvider* FindProvider(Records* records, const std::string& uuid) {
     if (provider.uuid == uuid) return &provider;
   }
   return nullptr;
+}
+
+bool Names(const Report& report, const std::string& trait) {
+  return std::any_of(
+      report.providers.begin(), report.providers.end(),
+      [&](const WantedProvider& provider) { return provider.traits.contains(trait); });
 }
 
 }  // namespace
@@ -71,7 +78,9 @@ void Node::Acknowledge(int64_t sequence, const std::map<std::string, int64_t>& g
   FairLock lock(&mutex_);
   const std::optional<Outbox::Outgoing> flight = outbox_.in_flight();
   if (!outbox_.Acknowledge(sequence)) return;
-  unknown_traits_.insert(unknown_traits.begin(), unknown_traits.end());
+  for (const std::string& trait : unknown_traits) {
+    if (Names(flight->audit->report, trait)) unknown_traits_.insert(trait);
+  }
   if (!records_) records_.emplace();
   for (const WantedProvider& wanted : flight->audit->report.providers) {
     KnownProvider* known = FindProvider(&*records_, wanted.uuid);

@@ -9,6 +9,7 @@
 namespace berth::tracker {
 
 void RecordWrites::Add(Write write) {
+  // Node looks for a write of the instance before it makes one, under the same lock.
   BERTH_CHECK(FindInstance(write.claim.instance.uuid) == nullptr);
   writes_.emplace(++last_id_, std::move(write));
 }
@@ -75,7 +76,7 @@ std::vector<RecordWrites::Write> RecordWrites::TakeAbandoned() {
 RecordWrites::Write RecordWrites::Take(const std::string& instance_uuid) {
   std::vector<Write> taken =
       TakeIf([&](const Write& write) { return write.claim.instance.uuid == instance_uuid; });
-  BERTH_CHECK(taken.size() == 1);
+  BERTH_CHECK(taken.size() == 1);  // every caller has found the write, under the same lock
   return std::move(taken[0]);
 }
 

@@ -1,6 +1,7 @@
 #include "tracker/uplink/messages.h"
 
 #include <algorithm>
+#include <set>
 #include <string>
 #include <utility>
 
@@ -121,6 +122,23 @@ int Trim(List* list, size_t* bytes) {
   return left_out;
 }
 
+// Removes counters likewise, first those of projects. The names of projects, tasks and states come
+// from records that others write.
+int TrimCounters(v1::NodeAccount* account, size_t* bytes) {
+  std::set<std::string> names;
+  for (const auto& [name, count] : account->counters()) {
+    if (name != "num_instances" && name != "io_workload") names.insert(name);
+  }
+  int left_out = 0;
+  for (const std::string& name : names) {
+    if (*bytes <= kAccountBytesMax) break;
+    *bytes -= std::min(*bytes, name.size());
+    account->mutable_counters()->erase(name);
+    ++left_out;
+  }
+  return left_out;
+}
+
 // Makes the report small enough. Adds findings that say what was left out, among them
 // `devices_left_out` PCI devices.
 void FitNodeBytes(int devices_left_out, v1::Report* report) {
@@ -129,6 +147,7 @@ void FitNodeBytes(int devices_left_out, v1::Report* report) {
   auto* const findings = report->mutable_findings()->mutable_findings();
   const std::pair<const char*, int> left_out[] = {
       {"PCI devices", devices_left_out},
+      {"counters", TrimCounters(report->mutable_account(), &account)},
       {"pools of PCI devices", Trim(report->mutable_account()->mutable_pci_pools(), &account)},
       {"findings", Trim(findings, &account)},
       {"orphans", Trim(report->mutable_orphans()->mutable_orphans(), &account)}};
@@ -140,6 +159,21 @@ void FitNodeBytes(int devices_left_out, v1::Report* report) {
   }
 }
 
+// A number that placement refuses in an inventory becomes one that it takes, so that the audit can
+// add and divide.
+Inventory ReadInventory(const v1::Inventory& wire) {
+  constexpr int64_t kUnitMax = 2147483647;
+  constexpr double kRatioMax = 3.40282e38;
+  const auto amount = [](int64_t value) { return std::clamp<int64_t>(value, 0, kUnitMax); };
+  const bool has_ratio = wire.allocation_ratio() > 0 && wire.allocation_ratio() <= kRatioMax;
+  return {amount(wire.total()),
+          amount(wire.reserved()),
+          wire.has_min_unit() ? amount(wire.min_unit()) : 1,
+          wire.has_max_unit() ? amount(wire.max_unit()) : kUnitMax,
+          wire.has_step_size() ? amount(wire.step_size()) : 1,
+          has_ratio ? wire.allocation_ratio() : 1.0};
+}
+
 KnownProvider ReadProvider(const v1::Provider& wire) {
   KnownProvider provider;
   provider.uuid = CanonicalIfUuid(wire.uuid());
@@ -147,13 +181,7 @@ KnownProvider ReadProvider(const v1::Provider& wire) {
   provider.parent_uuid = CanonicalIfUuid(wire.parent_uuid());
   provider.generation = wire.generation();
   for (const auto& [name, item] : wire.inventories()) {
-    constexpr int64_t kUnitMax = 2147483647;
-    provider.inventories[name] = {item.total(),
-                                  item.reserved(),
-                                  item.has_min_unit() ? item.min_unit() : 1,
-                                  item.has_max_unit() ? item.max_unit() : kUnitMax,
-                                  item.has_step_size() ? item.step_size() : 1,
-                                  item.has_allocation_ratio() ? item.allocation_ratio() : 1.0};
+    provider.inventories[name] = ReadInventory(item);
   }
   provider.traits.insert(wire.traits().begin(), wire.traits().end());
   return provider;

@@ -31,8 +31,8 @@ std::vector<placement::v1::Finding> WireFindings(const std::vector<Finding>& fin
 placement::v1::AuditSummary WireSummary(const PassOutcome& outcome);
 
 // Makes the message of a report. A delta has only the values that differ from `report.base` or from
-// the records. If a report is too large, the last PCI devices, pools of devices, findings or
-// orphans are left out, and a finding says how many.
+// the records. If a report is too large, counters of projects, tasks and states, and the last PCI
+// devices, pools of devices, findings or orphans are left out, and a finding says how many.
 placement::v1::Report WireReport(const Outbox::Outgoing& report,
                                  const std::optional<Records>& records, const PassOutcome& outcome);
 

@@ -1,5 +1,6 @@
 #include "tracker/uplink/push.h"
 
+#include <algorithm>
 #include <set>
 #include <string>
 #include <utility>
@@ -14,6 +15,9 @@ namespace {
 
 namespace v1 = placement::v1;
 
+// Of an allocation. Sums of any number of allocations fit into 64 bits.
+constexpr int64_t kAmountMax = 2147483647;
+
 void ReadConsumer(const v1::Consumer& wire, Records* records) {
   for (const v1::ProviderAllocation& held : wire.allocations()) {
     KnownAllocation allocation;
@@ -21,7 +25,9 @@ void ReadConsumer(const v1::Consumer& wire, Records* records) {
     allocation.consumer_uuid = CanonicalIfUuid(wire.uuid());
     allocation.consumer_type = wire.consumer_type();
     allocation.consumer_generation = wire.generation();
-    for (const auto& [name, amount] : held.resources()) allocation.amounts[name] = amount;
+    for (const auto& [name, amount] : held.resources()) {
+      allocation.amounts[name] = std::clamp<int64_t>(amount, 0, kAmountMax);
+    }
     records->allocations.push_back(std::move(allocation));
   }
 }

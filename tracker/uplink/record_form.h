@@ -1,8 +1,8 @@
 // Checks records by the rules by which placement checks them, so that the tracker sends no record
 // that placement would refuse for its form.
 //
-// Pure functions. placement/commands/record_form.h and services/wire/instance.h have the same rules;
-// tests/services/tracker/record_form_test.cc compares the two.
+// Pure functions. placement/commands/record_form.h and services/wire/instance.h have the same
+// rules; tests/services/tracker/record_form_test.cc compares them.
 //
 // A fault is InvalidArgument. Its message begins with the path of the field, such as
 // `instance.project_id`. Of several faults the first one counts, in the order of the rules.

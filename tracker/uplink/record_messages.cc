@@ -99,7 +99,7 @@ v1::MoveEnd WireEnd(const std::string& status) {
   if (status == "confirmed") return v1::MOVE_END_CONFIRMED;
   if (status == "reverted") return v1::MOVE_END_REVERTED;
   if (status == "completed") return v1::MOVE_END_COMPLETED;
-  BERTH_CHECK(status == "failed");
+  BERTH_CHECK(status == "failed");  // claims/ending.cc and claims/repair.cc end moves with no other
   return v1::MOVE_END_FAILED;
 }
 

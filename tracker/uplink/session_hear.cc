@@ -1,10 +1,9 @@
 // The methods of UplinkSession that process received messages.
-#include <google/protobuf/util/time_util.h>
-
 #include <algorithm>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/time/time.h"
 #include "tracker/ground/uuid.h"
 #include "tracker/uplink/messages.h"
 #include "tracker/uplink/push.h"
@@ -14,7 +13,6 @@ namespace berth::tracker {
 namespace {
 
 namespace v1 = placement::v1;
-using google::protobuf::util::TimeUtil;
 
 constexpr std::chrono::seconds kSendAgain{2};
 
@@ -35,6 +33,14 @@ Standing ReadStanding(v1::NodeStanding standing) {
 
 NodeRecord ReadRecord(const v1::RecordedNode& wire) {
   return {CanonicalIfUuid(wire.node_uuid()), wire.node_name(), wire.host()};
+}
+
+// At most an hour; 0 if the duration is negative.
+std::chrono::milliseconds ReadInterval(const google::protobuf::Duration& wire) {
+  constexpr std::chrono::hours kMax{1};
+  const absl::Duration interval = absl::Seconds(wire.seconds()) + absl::Nanoseconds(wire.nanos());
+  return std::min<std::chrono::milliseconds>(
+      kMax, absl::ToChronoMilliseconds(std::max(interval, absl::ZeroDuration())));
 }
 
 // Whether an equal report will be refused until somebody changes the settings of the host: the
@@ -70,8 +76,8 @@ void UplinkSession::Hear(const Response& response) {
 }
 
 void UplinkSession::HearWelcome(const v1::Welcome& welcome) {
-  const int64_t interval_ms = TimeUtil::DurationToMilliseconds(welcome.heartbeat_interval());
-  if (interval_ms > 0) heartbeat_ = std::chrono::milliseconds(interval_ms);
+  const std::chrono::milliseconds interval = ReadInterval(welcome.heartbeat_interval());
+  if (interval.count() > 0) heartbeat_ = interval;
   next_beat_ = std::min(next_beat_, Clock::now() + heartbeat_);
   std::vector<NodeRecord> records;
   for (const v1::RecordedNode& node : welcome.recorded_nodes()) records.push_back(ReadRecord(node));
@@ -154,8 +160,17 @@ void UplinkSession::HearService(bool disabled) {
 }
 
 void UplinkSession::HearPush(const Response& response) {
+  push_bytes_ += response.push().ByteSizeLong();
+  if (push_bytes_ > static_cast<size_t>(options_.received_bytes_max)) {
+    push_.Clear();
+    callbacks_.log(absl::ResourceExhaustedError(
+                       absl::StrCat("more than ", options_.received_bytes_max, " bytes")),
+                   "placement has sent a push that is too large: the session ends");
+    return context_.TryCancel();
+  }
   push_.MergeFrom(response.push());
   if (response.push().more()) return;
+  push_bytes_ = 0;
   Apply(std::exchange(push_, v1::Push()), response.revision());
 }
 
