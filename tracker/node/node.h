@@ -180,8 +180,9 @@ class Node {
   // applied with ChangeRecords. Returns false, and changes nothing, if no write with this id waits
   // for an answer.
   //
-  // InvalidArgument: the write is malformed. Then it is certain that it was not applied, and never
-  // will be, so the write ends, even a withdrawal.
+  // InvalidArgument says that the write is malformed, and PermissionDenied that the records do not
+  // concern the host. Both mean that the write was not applied and never will be, so they end a
+  // withdrawal, too.
   bool AnswerWrite(int64_t id, const absl::Status& answer, MonotonicTime now);
   // Calls `change`, which edits the records and the account. If `change` returns true, audits the
   // last facts with the new records, without asking the hypervisor. If only the accounting has

@@ -176,7 +176,7 @@ bool Node::AnswerWrite(int64_t id, const absl::Status& answer, MonotonicTime now
 void Node::AnswerClaimLocked(Write* write, const absl::Status& answer, MonotonicTime now,
                              Replies* replies) {
   const bool settled = answer.ok() || absl::IsAborted(answer) || absl::IsNotFound(answer) ||
-                       absl::IsInvalidArgument(answer);
+                       absl::IsInvalidArgument(answer) || absl::IsPermissionDenied(answer);
   if (write->withdraws && !settled) {
     write->state = RecordWrites::State::kInDoubt;
     write->not_before = now + kTryAgain;

@@ -6,8 +6,11 @@
 #include <optional>
 #include <vector>
 
+#include "absl/functional/function_ref.h"
 #include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "tracker/account/records.h"
 #include "tracker/ground/status_macros.h"
 #include "tracker/ground/uuid.h"
 
@@ -107,6 +110,66 @@ absl::Status CheckAmounts(const std::string& path, const v1::Flavor& flavor) {
   return absl::OkStatus();
 }
 
+absl::Status CheckRange(const std::string& field, int64_t value, int64_t min, int64_t max) {
+  if (value >= min && value <= max) return absl::OkStatus();
+  return FieldFault(field, absl::StrCat("must be ", min, " to ", max, ", but is ", value));
+}
+
+template <typename Ids>
+absl::Status CheckIds(const std::string& field, const Ids& ids) {
+  for (const int id : ids) BERTH_RETURN_IF_ERROR(CheckRange(field, id, 0, CpuSet::kMaxCpu));
+  return absl::OkStatus();
+}
+
+template <typename Cells>
+absl::Status CheckCells(const std::string& path, const Cells& cells) {
+  for (int i = 0; i < cells.size(); ++i) {
+    const v1::GuestCell& cell = cells[i];
+    const std::string at = absl::StrCat(path, "[", i, "]");
+    const std::string pinning = Below(at, "pinning");
+    BERTH_RETURN_IF_ERROR(CheckRange(Below(at, "host_cell"), cell.host_cell(), 0, CpuSet::kMaxCpu));
+    BERTH_RETURN_IF_ERROR(CheckIds(Below(at, "shared_cpus"), cell.shared_cpus()));
+    BERTH_RETURN_IF_ERROR(CheckIds(Below(at, "pinned_cpus"), cell.pinned_cpus()));
+    BERTH_RETURN_IF_ERROR(CheckIds(Below(at, "reserved_cpus"), cell.reserved_cpus()));
+    for (const auto& [vcpu, cpu] : cell.pinning()) {
+      BERTH_RETURN_IF_ERROR(CheckRange(pinning, vcpu, 0, CpuSet::kMaxCpu));
+      BERTH_RETURN_IF_ERROR(CheckRange(pinning, cpu, 0, CpuSet::kMaxCpu));
+    }
+    BERTH_RETURN_IF_ERROR(CheckRange(Below(at, "memory_mib"), cell.memory_mib(), 0, kAmountMax));
+    BERTH_RETURN_IF_ERROR(
+        CheckRange(Below(at, "page_size_kib"), cell.page_size_kib(), kAnyPages, kAmountMax));
+  }
+  return absl::OkStatus();
+}
+
+template <typename Requests>
+absl::Status CheckRequests(const std::string& path, const Requests& requests) {
+  for (int i = 0; i < requests.size(); ++i) {
+    const std::string at = absl::StrCat(path, "[", i, "]");
+    BERTH_RETURN_IF_ERROR(
+        CheckRange(Below(at, "count"), requests[i].count(), 1, kRequestedDevicesMax));
+    if (requests[i].provider_uuids_size() <= requests[i].count()) continue;
+    return FieldFault(Below(at, "provider_uuids"), "must name no more providers than devices");
+  }
+  return absl::OkStatus();
+}
+
+// The numbers of the record that are in no field of the ledger.
+absl::Status CheckNumbers(const std::string& path, const v1::Instance& instance) {
+  const v1::MigrationContext& context = instance.migration_context();
+  const std::string at = Below(path, "migration_context");
+  BERTH_RETURN_IF_ERROR(CheckCells(Below(path, "numa_cells"), instance.numa_cells()));
+  BERTH_RETURN_IF_ERROR(CheckRequests(Below(path, "pci_requests"), instance.pci_requests()));
+  BERTH_RETURN_IF_ERROR(
+      CheckRange(Below(path, "retry.attempts"), instance.retry().attempts(), 0, kAmountMax));
+  BERTH_RETURN_IF_ERROR(CheckAmounts(Below(at, "old_flavor"), context.old_flavor()));
+  BERTH_RETURN_IF_ERROR(CheckAmounts(Below(at, "new_flavor"), context.new_flavor()));
+  BERTH_RETURN_IF_ERROR(CheckCells(Below(at, "old_numa_cells"), context.old_numa_cells()));
+  BERTH_RETURN_IF_ERROR(CheckCells(Below(at, "new_numa_cells"), context.new_numa_cells()));
+  BERTH_RETURN_IF_ERROR(CheckRequests(Below(at, "old_pci_requests"), context.old_pci_requests()));
+  return CheckRequests(Below(at, "new_pci_requests"), context.new_pci_requests());
+}
+
 // The bytes of those parts of the record that placement stores without looking at them.
 size_t DetailsSize(v1::Instance instance) {
   instance.clear_uuid();
@@ -140,25 +203,27 @@ absl::Status CheckDetailsSize(const std::string& path, const v1::Instance& insta
                          kRecordBytesMax, " bytes together"));
 }
 
-// The path of the first string that contains U+0000. Nothing: no string does.
-std::optional<std::string> FindNul(const Message& message);
+// The path of the first text in the message for which `is_wrong(field, text)`; nothing: there is none.
+using IsWrong = absl::FunctionRef<bool(const FieldDescriptor& field, const std::string& text)>;
+std::optional<std::string> FindText(const Message& message, IsWrong is_wrong);
 
-std::optional<std::string> FindNulInElement(const Message& message, const FieldDescriptor* field,
-                                            int at) {
+std::optional<std::string> FindInElement(const Message& message, const FieldDescriptor* field,
+                                         int at, IsWrong is_wrong) {
   const Reflection& reflection = *message.GetReflection();
   if (field->cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE) {
-    const auto found = FindNul(at < 0 ? reflection.GetMessage(message, field)
-                                      : reflection.GetRepeatedMessage(message, field, at));
+    const auto found = FindText(at < 0 ? reflection.GetMessage(message, field)
+                                       : reflection.GetRepeatedMessage(message, field, at),
+                                is_wrong);
     return found ? std::optional<std::string>("." + *found) : std::nullopt;
   }
   std::string scratch;
   const std::string& text =
       at < 0 ? reflection.GetStringReference(message, field, &scratch)
              : reflection.GetRepeatedStringReference(message, field, at, &scratch);
-  return text.find('\0') == std::string::npos ? std::nullopt : std::optional<std::string>("");
+  return is_wrong(*field, text) ? std::optional<std::string>("") : std::nullopt;
 }
 
-std::optional<std::string> FindNul(const Message& message) {
+std::optional<std::string> FindText(const Message& message, IsWrong is_wrong) {
   std::vector<const FieldDescriptor*> fields;
   message.GetReflection()->ListFields(message, &fields);
   for (const FieldDescriptor* const field : fields) {
@@ -168,11 +233,22 @@ std::optional<std::string> FindNul(const Message& message) {
     const bool list = field->is_repeated();
     const int count = list ? message.GetReflection()->FieldSize(message, field) : 1;
     for (int i = 0; i < count; ++i) {
-      const auto found = FindNulInElement(message, field, list ? i : -1);
+      const auto found = FindInElement(message, field, list ? i : -1, is_wrong);
       if (found) return absl::StrCat(field->name(), list ? absl::StrCat("[", i, "]") : "", *found);
     }
   }
   return std::nullopt;
+}
+
+// The fields whose names end with `uuid` or `uuids` must have uuids, wherever they are. One that is
+// no list may be empty.
+absl::Status CheckUuids(const std::string& path, const Message& message) {
+  const auto found = FindText(message, [](const FieldDescriptor& field, const std::string& text) {
+    const bool of_uuids =
+        absl::EndsWith(field.name(), "uuid") || absl::EndsWith(field.name(), "uuids");
+    return of_uuids && !CanonicalUuid(text);
+  });
+  return found ? FieldFault(Below(path, *found), "is not a uuid") : absl::OkStatus();
 }
 
 }  // namespace
@@ -182,7 +258,10 @@ absl::Status FieldFault(absl::string_view field, absl::string_view why) {
 }
 
 absl::Status CheckText(const Message& message) {
-  const std::optional<std::string> found = FindNul(message);
+  const auto found =
+      FindText(message, [](const FieldDescriptor& /*field*/, const std::string& text) {
+        return text.find('\0') != std::string::npos;
+      });
   if (!found) return absl::OkStatus();
   return FieldFault(*found, "must not contain the character U+0000");
 }
@@ -192,6 +271,8 @@ absl::Status CheckInstanceForm(const std::string& path, const v1::Instance& inst
   if (!instance.has_flavor()) return FieldFault(Below(path, "flavor"), "is required");
   const std::string node = Below(path, "node_uuid");
   BERTH_RETURN_IF_ERROR(CheckNodeUuid(node, instance.node_uuid()));
+  BERTH_RETURN_IF_ERROR(CheckUuids(path, instance));
+  BERTH_RETURN_IF_ERROR(CheckNumbers(path, instance));
   BERTH_RETURN_IF_ERROR(CheckTexts(path, instance, kInstanceTexts));
   BERTH_RETURN_IF_ERROR(CheckNodeHasHost(node, instance.node_uuid(), instance.host()));
   BERTH_RETURN_IF_ERROR(CheckTexts(path, instance, kStateTexts));
@@ -228,8 +309,9 @@ absl::Status CheckWriteForm(const v1::RecordWrite& write) {
   BERTH_RETURN_IF_ERROR(CheckText(write));
   const v1::Instance& instance = write.instance();
   BERTH_RETURN_IF_ERROR(CheckUuid("instance.uuid", instance.uuid()));
-  BERTH_RETURN_IF_ERROR(CheckNodeUuid("instance.node_uuid", instance.node_uuid()));
+  BERTH_RETURN_IF_ERROR(CheckUuids("instance", instance));
   if (write.withdraw()) return absl::OkStatus();
+  BERTH_RETURN_IF_ERROR(CheckNumbers("instance", instance));
   BERTH_RETURN_IF_ERROR(CheckTextField("instance.host", instance.host(), 0));
   BERTH_RETURN_IF_ERROR(CheckTextField("instance.vm_state", instance.vm_state(), 0));
   BERTH_RETURN_IF_ERROR(CheckTextField("instance.task_state", instance.task_state(), 0));

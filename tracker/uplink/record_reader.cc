@@ -154,7 +154,7 @@ class RecordReader {
   }
   bool IsCountOfDevices(const v1::PciRequest& wire) {
     const bool good = wire.count() >= 1 && wire.count() <= kRequestedDevicesMax &&
-                      wire.provider_uuids_size() <= kRequestedDevicesMax;
+                      wire.provider_uuids_size() <= wire.count();
     if (!good) {
       Note(absl::StrCat("a PCI request asks for ", wire.count(), " devices of ",
                         wire.provider_uuids_size(), " providers"));

@@ -142,10 +142,12 @@ TEST_F(ClaimCallsTest, RefusesTextsAndNumbersThatPlacementWouldRefuse) {
          (*r->mutable_instance()->mutable_image()->mutable_properties())["x"] =
              std::string(128 << 10, 'x');
        }},
-      {"instance",
+      {"instance.pci_requests[0].count",
        [](auto* r) { r->mutable_instance()->add_pci_requests()->set_count(INT32_MAX); }},
-      {"instance", [](auto* r) { r->mutable_instance()->add_pci_requests()->set_count(0); }},
-      {"instance", [](auto* r) { r->mutable_instance()->add_pci_requests()->set_count(-1); }},
+      {"instance.pci_requests[0].count",
+       [](auto* r) { r->mutable_instance()->add_pci_requests()->set_count(0); }},
+      {"instance.pci_requests[0].count",
+       [](auto* r) { r->mutable_instance()->add_pci_requests()->set_count(-1); }},
       {"instance.flavor.memory_mib",
        [](auto* r) { r->mutable_instance()->mutable_flavor()->set_memory_mib(INT64_MAX); }},
       {"limits.disk_gib", [](auto* r) { r->mutable_limits()->set_disk_gib(INT64_MIN); }},
