@@ -30,8 +30,8 @@ class ClaimAnswers {
   // Refused with kRequestIdReused if the id belongs to a request with another instance or body.
   absl::StatusOr<const OpenClaim*> Find(const std::string& id, const std::string& instance_uuid,
                                         const std::string& body, absl::Time now);
-  // Forgets the answer about a claim that was aborted: a repeat must not be told that the instance
-  // has the claim. `claim_id`: see ClaimIdOf.
+  // Forgets the answer about a claim that was given back, or perhaps was: a repeat must not be told
+  // that the instance has the claim. `claim_id`: see ClaimIdOf.
   void Forget(const std::string& claim_id);
 
  private:

@@ -16,7 +16,7 @@ KnownProvider* FindProvider(Records* records, const std::string& uuid) {
   return nullptr;
 }
 
-bool Names(const Report& report, const std::string& trait) {
+bool NamesTrait(const Report& report, const std::string& trait) {
   return std::any_of(
       report.providers.begin(), report.providers.end(),
       [&](const WantedProvider& provider) { return provider.traits.contains(trait); });
@@ -79,7 +79,7 @@ void Node::Acknowledge(int64_t sequence, const std::map<std::string, int64_t>& g
   const std::optional<Outbox::Outgoing> flight = outbox_.in_flight();
   if (!outbox_.Acknowledge(sequence)) return;
   for (const std::string& trait : unknown_traits) {
-    if (Names(flight->audit->report, trait)) unknown_traits_.insert(trait);
+    if (NamesTrait(flight->audit->report, trait)) unknown_traits_.insert(trait);
   }
   if (!records_) records_.emplace();
   for (const WantedProvider& wanted : flight->audit->report.providers) {

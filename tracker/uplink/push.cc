@@ -8,15 +8,13 @@
 
 #include "tracker/ground/uuid.h"
 #include "tracker/uplink/messages.h"
+#include "tracker/uplink/record_form.h"
 #include "tracker/uplink/record_messages.h"
 
 namespace berth::tracker {
 namespace {
 
 namespace v1 = placement::v1;
-
-// Of an allocation. Sums of any number of allocations fit into 64 bits.
-constexpr int64_t kAmountMax = 2147483647;
 
 void ReadConsumer(const v1::Consumer& wire, Records* records) {
   for (const v1::ProviderAllocation& held : wire.allocations()) {
@@ -26,7 +24,7 @@ void ReadConsumer(const v1::Consumer& wire, Records* records) {
     allocation.consumer_type = wire.consumer_type();
     allocation.consumer_generation = wire.generation();
     for (const auto& [name, amount] : held.resources()) {
-      allocation.amounts[name] = std::clamp<int64_t>(amount, 0, kAmountMax);
+      allocation.amounts[name] = std::clamp<int64_t>(amount, 0, kRecordAmountMax);
     }
     records->allocations.push_back(std::move(allocation));
   }

@@ -23,7 +23,6 @@ using google::protobuf::Message;
 using google::protobuf::Reflection;
 
 constexpr int64_t kTextMax = 255;               // characters of a text
-constexpr int64_t kAmountMax = 2147483647;      // of an amount
 constexpr size_t kWrittenBytesMax = 128 << 10;  // of the instance of a write
 
 // A text of a record, and the smallest number of characters that it may have.
@@ -103,9 +102,9 @@ absl::Status CheckAmounts(const std::string& path, const v1::Flavor& flavor) {
       {"ephemeral_disk_gib", flavor.ephemeral_disk_gib()},
       {"swap_mib", flavor.swap_mib()}};
   for (const auto& [field, amount] : amounts) {
-    if (amount >= 0 && amount <= kAmountMax) continue;
+    if (amount >= 0 && amount <= kRecordAmountMax) continue;
     return FieldFault(Below(path, field),
-                      absl::StrCat("must be 0 to ", kAmountMax, ", but is ", amount));
+                      absl::StrCat("must be 0 to ", kRecordAmountMax, ", but is ", amount));
   }
   return absl::OkStatus();
 }
@@ -135,9 +134,10 @@ absl::Status CheckCells(const std::string& path, const Cells& cells) {
       BERTH_RETURN_IF_ERROR(CheckRange(pinning, vcpu, 0, CpuSet::kMaxCpu));
       BERTH_RETURN_IF_ERROR(CheckRange(pinning, cpu, 0, CpuSet::kMaxCpu));
     }
-    BERTH_RETURN_IF_ERROR(CheckRange(Below(at, "memory_mib"), cell.memory_mib(), 0, kAmountMax));
     BERTH_RETURN_IF_ERROR(
-        CheckRange(Below(at, "page_size_kib"), cell.page_size_kib(), kAnyPages, kAmountMax));
+        CheckRange(Below(at, "memory_mib"), cell.memory_mib(), 0, kRecordAmountMax));
+    BERTH_RETURN_IF_ERROR(
+        CheckRange(Below(at, "page_size_kib"), cell.page_size_kib(), kAnyPages, kRecordAmountMax));
   }
   return absl::OkStatus();
 }
@@ -161,7 +161,7 @@ absl::Status CheckNumbers(const std::string& path, const v1::Instance& instance)
   BERTH_RETURN_IF_ERROR(CheckCells(Below(path, "numa_cells"), instance.numa_cells()));
   BERTH_RETURN_IF_ERROR(CheckRequests(Below(path, "pci_requests"), instance.pci_requests()));
   BERTH_RETURN_IF_ERROR(
-      CheckRange(Below(path, "retry.attempts"), instance.retry().attempts(), 0, kAmountMax));
+      CheckRange(Below(path, "retry.attempts"), instance.retry().attempts(), 0, kRecordAmountMax));
   BERTH_RETURN_IF_ERROR(CheckAmounts(Below(at, "old_flavor"), context.old_flavor()));
   BERTH_RETURN_IF_ERROR(CheckAmounts(Below(at, "new_flavor"), context.new_flavor()));
   BERTH_RETURN_IF_ERROR(CheckCells(Below(at, "old_numa_cells"), context.old_numa_cells()));

@@ -9,6 +9,7 @@
 #ifndef BERTH_TRACKER_UPLINK_RECORD_FORM_H_
 #define BERTH_TRACKER_UPLINK_RECORD_FORM_H_
 
+#include <cstdint>
 #include <string>
 
 #include "absl/status/status.h"
@@ -21,6 +22,9 @@ namespace berth::tracker {
 // The largest size in bytes of a record without its uuid, times, texts and amounts: of its flavor's
 // extra_specs, its image, its NUMA cells and the like.
 inline constexpr size_t kRecordBytesMax = 64 << 10;
+
+// The largest amount of a record or an allocation. Sums of any number of them fit into 64 bits.
+inline constexpr int64_t kRecordAmountMax = 2147483647;
 
 // The fault that `field` is as `why` says.
 absl::Status FieldFault(absl::string_view field, absl::string_view why);

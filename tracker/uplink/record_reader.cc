@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "tracker/ground/uuid.h"
+#include "tracker/uplink/record_form.h"
 #include "tracker/uplink/record_messages.h"
 #include "tracker/uplink/record_words.h"
 
@@ -15,8 +16,6 @@ namespace {
 namespace v1 = placement::v1;
 
 constexpr size_t kQuotedMax = 64;  // bytes of a word that cannot be read
-// More than any host has. All sums over the records of a node stay far below 2^63.
-constexpr int64_t kAmountMax = 2147483647;
 
 // Reads the parts of one record, and notes which part could not be read.
 //
@@ -148,7 +147,7 @@ class RecordReader {
     if (unreadable_.empty()) unreadable_ = std::move(text);
   }
   int64_t ReadAmount(int64_t amount, const char* what) {
-    if (amount >= 0 && amount <= kAmountMax) return amount;
+    if (amount >= 0 && amount <= kRecordAmountMax) return amount;
     Note(absl::StrCat("it has ", amount, " ", what));
     return 0;
   }
