@@ -9,6 +9,7 @@
 #include "berth/tracker/v1/tracker.pb.h"
 #include "grpcpp/support/status.h"
 #include "tracker/claims/claim.h"
+#include "tracker/ground/uuid.h"
 #include "tracker/node/node.h"
 
 namespace berth::services {
@@ -16,14 +17,25 @@ namespace berth::services {
 // The domain of all errors of the tracker.
 inline constexpr char kTrackerDomain[] = "berth.tracker";
 
-// InvalidArgument for a field that is missing, malformed or out of its range. The message begins
-// with the name of the field.
+// InvalidArgument for a field that is missing, malformed or out of its range, or that placement
+// would refuse in a record (tracker/uplink/record_form.h). The message begins with the name of the
+// field.
 absl::StatusOr<tracker::InstanceClaim> ClaimOf(
     const berth::tracker::v1::ClaimInstanceRequest& request);
 absl::StatusOr<tracker::MoveClaim> ClaimOf(const berth::tracker::v1::ClaimMoveRequest& request);
 
+// Returns the uuid in `text`, the value of `field`, which names a thing.
+//
+// InvalidArgument, likewise, if `text` is no uuid or the nil uuid.
+absl::StatusOr<tracker::Uuid> ReadUuid(const std::string& field, const std::string& text);
+
 // InvalidArgument, likewise, if the record of an instance has no uuid, generation or flavor.
 absl::Status CheckInstance(const berth::placement::v1::Instance& instance);
+// The id of the claim that the request names, with its uuid in lower case. InvalidArgument for an
+// id that is absent, or longer than any claim's.
+absl::StatusOr<std::string> ClaimIdOf(const berth::tracker::v1::AbortClaimRequest& request);
+// The uuid, the generation and the time of the record that the caller knows.
+tracker::Instance KnownOf(const berth::tracker::v1::UpdateUsageRequest& request);
 absl::StatusOr<tracker::MoveDrop> DropOf(const berth::tracker::v1::DropMoveClaimRequest& request);
 
 void FillClaim(const tracker::OpenClaim& claim, berth::tracker::v1::Claim* to);

@@ -8,8 +8,8 @@
 namespace berth::tracker {
 
 std::string ClaimIdOf(const OpenClaim& claim) {
-  if (claim.migration.has_value()) return claim.migration->uuid;
-  return absl::StrCat(claim.instance.uuid, "/", claim.instance.claimed_generation);
+  if (claim.migration.has_value()) return claim.migration->uuid.ToString();
+  return absl::StrCat(claim.instance.uuid.ToString(), "/", claim.instance.claimed_generation);
 }
 
 Instance WithClaim(const Instance* recorded, const OpenClaim& claim) {
@@ -27,7 +27,7 @@ Instance WithClaim(const Instance* recorded, const OpenClaim& claim) {
 }
 
 Migration WithClaim(const Migration* recorded, const OpenClaim& claim) {
-  BERTH_CHECK(claim.migration.has_value());
+  BERTH_CHECK(claim.migration.has_value());  // NodeAccount::Judge has looked
   if (recorded == nullptr) return *claim.migration;
   Migration migration = *recorded;
   migration.destination = claim.migration->destination;

@@ -14,7 +14,7 @@ constexpr absl::string_view kTasksWithMuchIo[] = {
 void CountWord(std::map<std::string, int64_t>& counts, absl::string_view word, int sign) {
   const auto counted = counts.emplace(std::string(word), 0).first;
   counted->second += sign;
-  BERTH_CHECK(counted->second >= 0);
+  BERTH_CHECK(counted->second >= 0);  // NodeAccount removes only what it has added before
   if (counted->second == 0) counts.erase(counted);
 }
 

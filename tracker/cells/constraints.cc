@@ -20,10 +20,6 @@ namespace {
 
 using Kind = GuestFaultKind;
 
-// The largest number of cells of a guest, as in QEMU. It bounds the memory that one request costs:
-// 65,536 vCPUs that are divided over 65,536 cells would take 270 MB (T-275).
-constexpr int kCellsMax = 128;
-
 // The cells that flavor or image list one by one: cells 0, 1 and so on, without a gap.
 struct ListedCells {
   std::vector<CpuSet> cpus;
@@ -38,7 +34,7 @@ absl::StatusOr<std::vector<Value>> ReadList(const SettingsByName& settings, absl
                                             absl::StatusOr<Value> (*read)(absl::string_view,
                                                                           absl::string_view)) {
   std::vector<Value> values;
-  for (int i = 0; i < kCellsMax; ++i) {
+  for (int i = 0; i < kGuestCellsMax; ++i) {
     const auto found = settings.find(absl::StrCat(name, ".", i));
     if (found == settings.end()) break;
     BERTH_ASSIGN_OR_RETURN(Value value, read(found->first, found->second));
@@ -89,10 +85,10 @@ absl::StatusOr<int64_t> ReadNodes(const GuestWishes& wishes) {
   // In a flavor a number must have its usual form; for example, 02 is refused.
   const bool plain =
       flavor.empty() || (text[0] != '0' && text.find_first_not_of("0123456789") == text.npos);
-  if (plain && absl::SimpleAtoi(text, &nodes) && nodes > 0 && nodes <= kCellsMax) return nodes;
-  return RefuseGuest(
-      Kind::kNodesInvalid, flavor.empty() ? "hw_numa_nodes" : "hw:numa_nodes",
-      absl::StrCat("'", text, "' is not valid: it must be a whole number from 1 to ", kCellsMax));
+  if (plain && absl::SimpleAtoi(text, &nodes) && nodes > 0 && nodes <= kGuestCellsMax) return nodes;
+  return RefuseGuest(Kind::kNodesInvalid, flavor.empty() ? "hw_numa_nodes" : "hw:numa_nodes",
+                     absl::StrCat("'", text, "' is not valid: it must be a whole number from 1 to ",
+                                  kGuestCellsMax));
 }
 
 bool WantsPersistentMemory(const GuestWishes& wishes) {

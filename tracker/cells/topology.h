@@ -63,7 +63,11 @@ struct GuestCell {
   friend bool operator==(const GuestCell&, const GuestCell&) = default;
 };
 
-// The NUMA topology of a guest.
+// The largest number of cells of a guest, as in QEMU. It bounds the memory that one guest costs:
+// 65,536 vCPUs that are divided over 65,536 cells would take 270 MB (T-275).
+inline constexpr int kGuestCellsMax = 128;
+
+// The NUMA topology of a guest. It has at most kGuestCellsMax cells.
 struct GuestTopology {
   std::optional<EmulatorThreadsPolicy> emulator_threads_policy;  // absent: like kShare
   std::vector<GuestCell> cells;

@@ -1,6 +1,7 @@
 #include "tracker/claims/claim.h"
 
 #include <map>
+#include <tuple>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -9,16 +10,18 @@
 #include "tracker/claims/choice.h"
 #include "tracker/claims/refusal.h"
 #include "tracker/ground/status_macros.h"
+#include "tracker/ground/uuid.h"
 
 namespace berth::tracker {
 namespace {
 
 absl::Status CheckNode(const ClaimSettings& settings, const NodeAccount& account,
-                       const std::string& node_uuid, const std::string& instance_uuid) {
+                       const Uuid& node_uuid, const Uuid& instance_uuid) {
   if (settings.enabled && node_uuid == account.self().node_uuid) return absl::OkStatus();
-  return RefuseClaim({ClaimRefusalKind::kNodeUnavailable,
-                      {absl::StrCat("Attempt to claim resources for instance ", instance_uuid,
-                                    " on unknown node ", node_uuid, " failed")}});
+  return RefuseClaim(
+      {ClaimRefusalKind::kNodeUnavailable,
+       {absl::StrCat("Attempt to claim resources for instance ", instance_uuid.ToString(),
+                     " on unknown node ", node_uuid.ToString(), " failed")}});
 }
 
 // Refuses a claim that nobody needs any more, so that it would end as soon as it is opened (T-166).
@@ -27,17 +30,20 @@ absl::Status CheckNeeded(const NodeAccount& account, const Instance& requested,
                          const Migration* migration) {
   const std::optional<Instance> known = account.FindInstance(requested.uuid);
   if (IsPointless(&requested, nullptr) || (known.has_value() && IsPointless(&*known, nullptr))) {
-    return absl::FailedPreconditionError(absl::StrCat("instance ", requested.uuid, " is deleted"));
+    return absl::FailedPreconditionError(
+        absl::StrCat("instance ", requested.uuid.ToString(), " is deleted"));
   }
   const Migration* recorded =
       migration == nullptr ? nullptr : account.FindMigration(migration->uuid);
   if (!IsPointless(nullptr, migration) && !IsPointless(nullptr, recorded)) return absl::OkStatus();
-  return absl::FailedPreconditionError(absl::StrCat("migration ", migration->uuid, " is over"));
+  return absl::FailedPreconditionError(
+      absl::StrCat("migration ", migration->uuid.ToString(), " is over"));
 }
 
-absl::Status RefuseClaimed(const std::string& instance_uuid) {
-  return RefuseClaim({ClaimRefusalKind::kAlreadyClaimed,
-                      {absl::StrCat("instance ", instance_uuid, " is claimed already")}});
+absl::Status RefuseClaimed(const Uuid& instance_uuid) {
+  return RefuseClaim(
+      {ClaimRefusalKind::kAlreadyClaimed,
+       {absl::StrCat("instance ", instance_uuid.ToString(), " is claimed already")}});
 }
 
 // Returns `open`, the open claim of the instance, if the request repeats the one that opened it.
@@ -49,28 +55,40 @@ absl::StatusOr<OpenClaim> AnswerRepeat(const OpenClaim& open, const std::string&
   return open;
 }
 
-// Refuses an empty uuid and values out of range, so that they never reach the account.
-absl::Status CheckForm(const Instance& instance, const Flavor& flavor,
+// Refuses a nil uuid and values out of range, so that they never reach the account. `path`: the
+// field of the request that has the flavor.
+absl::Status CheckForm(const Instance& instance, const char* path, const Flavor& flavor,
                        const std::vector<UnitAmount>& units) {
   constexpr int64_t kVcpusMax = 65536;
   constexpr int64_t kAmountMax = int64_t{1} << 40;
-  const auto is_amount = [](int64_t amount) { return amount >= 0 && amount <= kAmountMax; };
-  if (instance.uuid.empty()) return absl::InvalidArgumentError("instance.uuid is required");
-  if (flavor.vcpus < 0 || flavor.vcpus > kVcpusMax || !is_amount(flavor.memory_mib) ||
-      !is_amount(flavor.root_disk_gib) || !is_amount(flavor.ephemeral_disk_gib) ||
-      !is_amount(flavor.swap_mib)) {
-    return absl::InvalidArgumentError("an amount of the flavor is negative or too large");
+  if (IsNil(instance.uuid)) return absl::InvalidArgumentError("instance.uuid is required");
+  const std::tuple<const char*, int64_t, int64_t> amounts[] = {
+      {"vcpus", flavor.vcpus, kVcpusMax},
+      {"memory_mib", flavor.memory_mib, kAmountMax},
+      {"root_disk_gib", flavor.root_disk_gib, kAmountMax},
+      {"ephemeral_disk_gib", flavor.ephemeral_disk_gib, kAmountMax},
+      {"swap_mib", flavor.swap_mib, kAmountMax}};
+  for (const auto& [field, amount, max] : amounts) {
+    if (amount >= 0 && amount <= max) continue;
+    return absl::InvalidArgumentError(
+        absl::StrCat(path, ".", field, " must be 0 to ", max, ", but is ", amount));
   }
   for (const DeviceRequest& request : instance.device_requests) {
-    if (request.count >= 1) continue;
+    if (request.count >= 1 && request.count <= kRequestedDevicesMax) continue;
     return absl::InvalidArgumentError(
-        "instance.device_requests: each request must ask for at least one device");
+        absl::StrCat("instance.pci_requests must ask for 1 to ", kRequestedDevicesMax,
+                     " devices each, but one asks for ", request.count));
   }
   for (const UnitAmount& unit : units) {
-    if (!is_amount(unit.amount))
-      return absl::InvalidArgumentError("units: each amount must be 0 to 2^40");
+    if (unit.amount >= 0 && unit.amount <= kAmountMax) continue;
+    return absl::InvalidArgumentError("allocations must have amounts of 0 to 2^40");
   }
   return absl::OkStatus();
+}
+
+// The same failure, with the name of the field at the beginning of its message.
+absl::Status About(const char* field, const absl::Status& status) {
+  return absl::Status(status.code(), absl::StrCat(field, " ", status.message()));
 }
 
 // Returns the text of `key`, or an empty text if there is no such key.
@@ -88,9 +106,13 @@ absl::StatusOr<std::vector<DeviceRequest>> DevicesOf(const ClaimSettings& settin
     const auto policy =
         CombineDevicePolicies(TextAt(request.new_flavor.extra_specs, "hw:pci_numa_affinity_policy"),
                               TextAt(request.instance.image, "hw_pci_numa_affinity_policy"));
-    if (!policy.ok()) return policy.status();
+    if (!policy.ok()) {
+      return About("new_flavor.extra_specs[hw:pci_numa_affinity_policy]", policy.status());
+    }
     auto requests = RequestsOfFlavor(alias->second, settings.device_aliases, *policy);
-    if (!requests.ok()) return requests.status();
+    if (!requests.ok()) {
+      return About("new_flavor.extra_specs[pci_passthrough:alias]", requests.status());
+    }
     devices = *std::move(requests);
   }
   for (const DeviceRequest& kept : request.instance.device_requests) {
@@ -163,10 +185,10 @@ OpenClaim MoveRecords(const MoveClaim& request, const HostAndNode& destination,
 
 }  // namespace
 
-Migration NewMigration(std::string uuid, const Instance& instance, const Flavor& new_flavor,
+Migration NewMigration(const Uuid& uuid, const Instance& instance, const Flavor& new_flavor,
                        const HostAndNode& destination, absl::Time now) {
   Migration migration;
-  migration.uuid = std::move(uuid);
+  migration.uuid = uuid;
   migration.instance_uuid = instance.uuid;
   migration.type =
       instance.flavor.id == new_flavor.id ? MigrationType::kCold : MigrationType::kResize;
@@ -181,10 +203,11 @@ Migration NewMigration(std::string uuid, const Instance& instance, const Flavor&
 
 absl::StatusOr<OpenClaim> ClaimInstance(const ClaimSettings& settings, const InstanceClaim& request,
                                         NodeAccount* account) {
-  const std::string& uuid = request.instance.uuid;
+  const Uuid& uuid = request.instance.uuid;
   const absl::Status node = CheckNode(settings, *account, request.node_uuid, uuid);
   if (!node.ok()) return node;
-  BERTH_RETURN_IF_ERROR(CheckForm(request.instance, request.instance.flavor, request.units));
+  BERTH_RETURN_IF_ERROR(
+      CheckForm(request.instance, "instance.flavor", request.instance.flavor, request.units));
   if (const OpenClaim* open = account->OpenClaimOf(uuid); open != nullptr) {
     return AnswerRepeat(*open, request.id, request.body, /*moves=*/false);
   }
@@ -211,11 +234,14 @@ absl::StatusOr<OpenClaim> ClaimInstance(const ClaimSettings& settings, const Ins
 
 absl::StatusOr<OpenClaim> ClaimMove(const ClaimSettings& settings, const MoveClaim& request,
                                     NodeAccount* account) {
-  const std::string& uuid = request.instance.uuid;
+  const Uuid& uuid = request.instance.uuid;
   const absl::Status node = CheckNode(settings, *account, request.node_uuid, uuid);
   if (!node.ok()) return node;
-  BERTH_RETURN_IF_ERROR(CheckForm(request.instance, request.new_flavor, request.units));
-  if (request.migration.instance_uuid != uuid) {
+  BERTH_RETURN_IF_ERROR(
+      CheckForm(request.instance, "new_flavor", request.new_flavor, request.units));
+  const Migration* const recorded = account->FindMigration(request.migration.uuid);
+  if (request.migration.instance_uuid != uuid ||
+      (recorded != nullptr && recorded->instance_uuid != uuid)) {
     return absl::InvalidArgumentError("migration.instance_uuid must be the uuid of the instance");
   }
   if (request.migration.type == MigrationType::kLive &&

@@ -1,5 +1,6 @@
 #include "tracker/claims/refusal.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "absl/strings/numbers.h"
@@ -42,8 +43,9 @@ absl::StatusCode CodeOf(ClaimRefusalKind kind) {
 
 }  // namespace
 
-absl::Status RefuseClaim(const ClaimRefusal& refusal) {
-  BERTH_CHECK(!refusal.reasons.empty());
+absl::Status RefuseClaim(ClaimRefusal refusal) {
+  BERTH_CHECK(!refusal.reasons.empty());  // every caller gives one
+  for (std::string& reason : refusal.reasons) std::replace(reason.begin(), reason.end(), '\n', ' ');
   const std::string reasons = absl::StrJoin(refusal.reasons, "; ");
   const bool resources = refusal.kind == ClaimRefusalKind::kResources;
   absl::Status status(
@@ -56,13 +58,12 @@ absl::Status RefuseClaim(const ClaimRefusal& refusal) {
 }
 
 absl::Status RefuseClaim(ClaimRefusalKind kind, std::string reason) {
-  std::replace(reason.begin(), reason.end(), '\n', ' ');
-  return RefuseClaim({kind, {std::move(reason)}});
+  return RefuseClaim(ClaimRefusal{kind, {std::move(reason)}});
 }
 
 absl::Status RefuseReusedId(const std::string& id) {
-  return RefuseClaim({ClaimRefusalKind::kRequestIdReused,
-                      {absl::StrCat("request_id ", id, " belongs to another request")}});
+  return RefuseClaim(ClaimRefusalKind::kRequestIdReused,
+                     absl::StrCat("request_id ", id, " belongs to another request"));
 }
 
 std::optional<ClaimRefusal> RefusalOf(const absl::Status& status) {
@@ -71,7 +72,7 @@ std::optional<ClaimRefusal> RefusalOf(const absl::Status& status) {
   std::vector<std::string> lines = absl::StrSplit(std::string(*payload), '\n');
   ClaimRefusal refusal;
   int kind = 0;
-  BERTH_CHECK(absl::SimpleAtoi(lines[0], &kind));
+  BERTH_CHECK(absl::SimpleAtoi(lines[0], &kind));  // RefuseClaim alone makes such payloads
   refusal.kind = static_cast<ClaimRefusalKind>(kind);
   refusal.drift = lines[1] == "1";
   refusal.reasons.assign(lines.begin() + 2, lines.end());

@@ -38,11 +38,12 @@ struct ClaimRefusal {
 };
 
 // Returns a status with the reasons, joined by `; `, as its message. For kResources the message is
-// `Insufficient compute resources: `, the reasons and a dot. RefusalOf reads the refusal back.
+// `Insufficient compute resources: `, the reasons and a dot. RefusalOf reads the refusal back. In a
+// reason, blanks replace line breaks.
 //
-// REQUIRES: there is a reason; no reason has a line break.
-absl::Status RefuseClaim(const ClaimRefusal& refusal);
-// Refuses with one reason, in which blanks replace line breaks.
+// REQUIRES: there is a reason.
+absl::Status RefuseClaim(ClaimRefusal refusal);
+// Refuses with one reason.
 absl::Status RefuseClaim(ClaimRefusalKind kind, std::string reason);
 // Returns a status that refuses a request with kRequestIdReused.
 absl::Status RefuseReusedId(const std::string& id);

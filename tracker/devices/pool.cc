@@ -63,7 +63,7 @@ bool Suffice(const PoolIndexes& chosen, const std::vector<DevicePool>& pools,
   for (const size_t index : chosen) count += counts[index];
   if (count < request.count) return false;
   if (!request.providers) return true;
-  std::map<absl::string_view, int64_t> pools_of_provider;
+  std::map<Uuid, int64_t> pools_of_provider;
   for (const size_t index : chosen) ++pools_of_provider[pools[index].provider_uuid];
   return std::all_of(request.providers->begin(), request.providers->end(), [&](const auto& wanted) {
     const auto found = pools_of_provider.find(wanted.first);
@@ -181,7 +181,7 @@ PoolSupport::PoolSupport(const std::vector<DevicePool>& pools,
                          const std::vector<DeviceRequest>& requests)
     : pools_(pools), requests_(requests), counts_(CountsOf(pools)) {
   for (const DeviceRequest& request : requests) {
-    BERTH_CHECK(request.count >= 1);
+    BERTH_CHECK(request.count >= 1);  // RecordReader and RequestsOfFlavor read no others
     candidates_.push_back(CandidatesFor(request, pools));
   }
 }
@@ -207,6 +207,7 @@ bool SupportsRequests(const std::vector<DevicePool>& pools,
 
 int64_t DevicesToDraw(const DeviceRequest& request, const DevicePool& pool, int64_t free,
                       int64_t missing) {
+  // ChoosePools keeps only pools of the request's providers.
   const int64_t wanted = request.providers ? request.providers->at(pool.provider_uuid) : missing;
   return std::min({wanted, missing, free});
 }

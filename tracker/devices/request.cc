@@ -134,13 +134,20 @@ absl::StatusOr<DeviceAliases> ParseDeviceAliases(const std::vector<std::string>&
 absl::StatusOr<std::vector<DeviceRequest>> RequestsOfFlavor(
     absl::string_view text, const DeviceAliases& aliases, std::optional<DeviceNumaPolicy> policy) {
   std::vector<DeviceRequest> requests;
-  for (const absl::string_view item : absl::StrSplit(text, ',')) {
+  const std::vector<absl::string_view> items = absl::StrSplit(text, ',');
+  if (items.size() > kDeviceRequestsMax) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("there are ", items.size(), " items, more than ", kDeviceRequestsMax));
+  }
+  for (const absl::string_view item : items) {
     const std::vector<absl::string_view> halves = absl::StrSplit(item, ':');
     DeviceRequest request;
     if (halves.size() != 2 || absl::StrContains(halves[1], '+') ||
-        !absl::SimpleAtoi(halves[1], &request.count) || request.count < 1) {
+        !absl::SimpleAtoi(halves[1], &request.count) || request.count < 1 ||
+        request.count > kRequestedDevicesMax) {
       return absl::InvalidArgumentError(
-          absl::StrCat("'", item, "' is not valid: write ALIAS:COUNT, such as gpu:2"));
+          absl::StrCat("'", item, "' is not valid: write ALIAS:COUNT, such as gpu:2, with at most ",
+                       kRequestedDevicesMax, " devices"));
     }
     request.alias_name = std::string(absl::StripAsciiWhitespace(halves[0]));
     const auto alias = aliases.find(request.alias_name);

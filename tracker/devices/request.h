@@ -14,6 +14,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "tracker/devices/properties.h"
+#include "tracker/ground/uuid.h"
 
 namespace berth::tracker {
 
@@ -31,7 +32,13 @@ absl::string_view DeviceNumaPolicyName(DeviceNumaPolicy policy);
 
 enum class DeviceRequestSource { kFlavorAlias, kNeutronPort };
 
-// Asks for `count` devices. A device fits if it has all properties of one alternative (T-244).
+// The largest number of devices of one request, and of requests of one instance. Placement refuses
+// requests for more devices.
+inline constexpr int64_t kRequestedDevicesMax = 256;
+inline constexpr int kDeviceRequestsMax = 256;
+
+// Asks for `count` devices, 1 to kRequestedDevicesMax. A device fits if it has all properties of
+// one alternative (T-244).
 struct DeviceRequest {
   std::string request_id;
   int64_t count = 1;
@@ -42,7 +49,7 @@ struct DeviceRequest {
   std::string requester_id;
   // How many of the devices placement allocated from each provider, by uuid. Absent: placement does
   // not know these devices, so they may come from any pool (T-246).
-  std::optional<std::map<std::string, int64_t>> providers;
+  std::optional<std::map<Uuid, int64_t>> providers;
 };
 
 // One alias: a name for kinds of devices.
@@ -64,8 +71,9 @@ absl::StatusOr<DeviceAliases> ParseDeviceAliases(const std::vector<std::string>&
 // Reads the flavor's text `pci_passthrough:alias`, for example `gpu:2,nic:1`: one request per item.
 // `policy` overrides the policies of the aliases. The requests have no request_id.
 //
-// InvalidArgument if an item has no count or its count is not a number of at least 1; NotFound if
-// an alias is not configured. The first wrong item counts.
+// InvalidArgument if an item has no count, or its count is not a number from 1 to
+// kRequestedDevicesMax, or there are more than kDeviceRequestsMax items; NotFound if an alias is
+// not configured. The first wrong item counts.
 absl::StatusOr<std::vector<DeviceRequest>> RequestsOfFlavor(absl::string_view text,
                                                             const DeviceAliases& aliases,
                                                             std::optional<DeviceNumaPolicy> policy);

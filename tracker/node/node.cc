@@ -69,7 +69,7 @@ absl::StatusOr<Facts> Node::Observe(const NodeConfiguration& configuration, absl
                                                           account, facts.devices_known, records);
     providers.insert(providers.end(), devices.children.providers.begin(),
                      devices.children.providers.end());
-    providers.push_back({identity_->uuid, name_, "", {}, {}});
+    providers.push_back({identity_->uuid, name_, Uuid(), {}, {}});
   }
   const absl::Status remembered =
       added_traits_.Remember(ConfiguredTraits(configuration.provider_entries, providers));
@@ -262,7 +262,7 @@ std::string Node::name() const {
 
 absl::StatusOr<IdentityCheck> Node::CheckRecords(const std::vector<NodeRecord>& records) {
   FairLock lock(&mutex_);
-  BERTH_CHECK(identity_.has_value());
+  BERTH_CHECK(identity_.has_value());  // the uplink finds nodes by their identity
   absl::StatusOr<IdentityCheck> check =
       CheckIdentity(*identity_, name_, options_.host, options_.several_nodes, records);
   // Placement has accepted the identity, so it no longer counts as new.

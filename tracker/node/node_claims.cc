@@ -62,7 +62,7 @@ absl::Status Node::CheckReadableLocked(const OpenClaim& claim) const {
   if (chosen == Assigned()) return absl::OkStatus();
   for (const AccountFault& fault : account_->unreadable()) {
     return RefuseClaim(Kind::kNodeUnavailable,
-                       absl::StrCat("the record of instance ", fault.instance_uuid,
+                       absl::StrCat("the record of instance ", fault.instance_uuid.ToString(),
                                     " cannot be read: ", fault.text));
   }
   return absl::OkStatus();
@@ -72,7 +72,7 @@ absl::Status Node::CheckReadableLocked(const OpenClaim& claim) const {
 absl::Status Node::CheckStateLocked(const OpenClaim& claim) const {
   if (account_->CountsWhenRecorded(claim)) return absl::OkStatus();
   return RefuseClaim(Kind::kWrongState,
-                     absl::StrCat("instance ", claim.instance.uuid, " with vm_state `",
+                     absl::StrCat("instance ", claim.instance.uuid.ToString(), " with vm_state `",
                                   claim.instance.vm_state, "` and task_state `",
                                   claim.instance.task_state, "` is neither built nor moved here"));
 }
@@ -119,7 +119,7 @@ template <typename Request, typename Take>
 void Node::Claim(const Request& request, Take take, ClaimCaller caller) {
   Replies replies;
   const FairLock lock(&mutex_);
-  const std::string& uuid = request.instance.uuid;
+  const Uuid& uuid = request.instance.uuid;
   const absl::StatusOr<const OpenClaim*> known =
       answers_.Find(request.id, uuid, request.body, absl::Now());
   if (!known.ok()) return replies.Add(std::move(caller), known.status());
@@ -160,28 +160,38 @@ std::optional<RecordWrites::Outgoing> Node::NextWrite(MonotonicTime now) {
   return writes_.Next(now);
 }
 
-void Node::AnswerWrite(int64_t id, const absl::Status& answer, MonotonicTime now) {
+bool Node::AnswerWrite(int64_t id, const absl::Status& answer, MonotonicTime now) {
   Replies replies;
   const FairLock lock(&mutex_);
   Write* const write = writes_.FindSent(id);
-  if (write == nullptr) return;
-  if (write->end.has_value()) return AnswerEndLocked(write, answer, &replies);
-  const bool settled = answer.ok() || absl::IsAborted(answer) || absl::IsNotFound(answer);
+  if (write == nullptr) return false;
+  if (write->end.has_value()) {
+    AnswerEndLocked(write, answer, &replies);
+  } else {
+    AnswerClaimLocked(write, answer, now, &replies);
+  }
+  return true;
+}
+
+void Node::AnswerClaimLocked(Write* write, const absl::Status& answer, MonotonicTime now,
+                             Replies* replies) {
+  const bool settled = answer.ok() || absl::IsAborted(answer) || absl::IsNotFound(answer) ||
+                       absl::IsInvalidArgument(answer) || absl::IsPermissionDenied(answer);
   if (write->withdraws && !settled) {
     write->state = RecordWrites::State::kInDoubt;
     write->not_before = now + kTryAgain;
     return;
   }
-  const std::string uuid = write->claim.instance.uuid;
+  const Uuid uuid = write->claim.instance.uuid;
   // The answer to a withdrawal is a conflict if the claim was applied. Then the record, which came
   // before the answer, is on this node.
   const bool applied =
       write->withdraws ? absl::IsAborted(answer) && account_->HasClaim(write->claim) : answer.ok();
-  if (applied) return GrantLocked(writes_.Take(uuid), &replies);
+  if (applied) return GrantLocked(writes_.Take(uuid), replies);
   UndoLocked(writes_.Take(uuid),
              answer.ok() ? RefuseClaim(Kind::kPlacementAway, "the claim was withdrawn")
                          : RefusalBy(answer, false),
-             &replies);
+             replies);
 }
 
 void Node::GrantLocked(Write write, Replies* replies) {
@@ -204,6 +214,8 @@ void Node::Disconnect() {
                       &replies);
   for (Write& write : writes_.Disconnect()) {
     const bool unsent = write.state == RecordWrites::State::kUnsent;
+    // Placement may have written the end of the claim.
+    if (!unsent && GivesBack(write)) answers_.Forget(ClaimIdOf(write.claim));
     UndoLocked(std::move(write),
                unsent ? RefuseClaim(Kind::kPlacementAway, "the session with placement ended")
                       : RefuseClaim(Kind::kOutcomeUnknown, "the answer of placement was lost"),

@@ -9,11 +9,12 @@
 namespace berth::tracker {
 
 void RecordWrites::Add(Write write) {
+  // Node looks for a write of the instance before it makes one, under the same lock.
   BERTH_CHECK(FindInstance(write.claim.instance.uuid) == nullptr);
   writes_.emplace(++last_id_, std::move(write));
 }
 
-RecordWrites::Write* RecordWrites::FindInstance(const std::string& instance_uuid) {
+RecordWrites::Write* RecordWrites::FindInstance(const Uuid& instance_uuid) {
   for (auto& [id, write] : writes_) {
     if (write.claim.instance.uuid == instance_uuid) return &write;
   }
@@ -72,10 +73,10 @@ std::vector<RecordWrites::Write> RecordWrites::TakeAbandoned() {
   });
 }
 
-RecordWrites::Write RecordWrites::Take(const std::string& instance_uuid) {
+RecordWrites::Write RecordWrites::Take(const Uuid& instance_uuid) {
   std::vector<Write> taken =
       TakeIf([&](const Write& write) { return write.claim.instance.uuid == instance_uuid; });
-  BERTH_CHECK(taken.size() == 1);
+  BERTH_CHECK(taken.size() == 1);  // every caller has found the write, under the same lock
   return std::move(taken[0]);
 }
 
@@ -95,6 +96,10 @@ std::vector<RecordWrites::Write> RecordWrites::Disconnect() {
     write.not_before = {};
   }
   return taken;
+}
+
+bool GivesBack(const RecordWrites::Write& write) {
+  return write.end == ClaimEnd::kAbort || write.end == ClaimEnd::kRevert;
 }
 
 absl::Status RefusalBy(const absl::Status& answer, bool ends) {

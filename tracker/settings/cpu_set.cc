@@ -77,7 +77,7 @@ CpuSet CpuSet::Range(int first, int last) {
 }
 
 void CpuSet::Insert(int cpu) {
-  BERTH_CHECK(cpu >= 0 && cpu <= kMaxCpu);
+  BERTH_CHECK(cpu >= 0 && cpu <= kMaxCpu);  // whoever reads a number from a text or a message looks
   const size_t word = static_cast<size_t>(cpu) / 64;
   if (words_.size() <= word) words_.resize(word + 1);
   words_[word] |= uint64_t{1} << (cpu % 64);

@@ -1,12 +1,14 @@
 #include "tracker/uplink/messages.h"
 
 #include <algorithm>
+#include <set>
 #include <string>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "google/rpc/error_details.pb.h"
 #include "tracker/audit/report.h"
+#include "tracker/ground/uuid.h"
 
 namespace berth::tracker {
 namespace {
@@ -39,9 +41,9 @@ v1::GuestState WireState(GuestState state) {
 
 v1::WantedProvider WireProvider(const WantedProvider& provider, const KnownProvider* known) {
   v1::WantedProvider wire;
-  wire.set_uuid(provider.uuid);
+  wire.set_uuid(provider.uuid.ToString());
   wire.set_name(provider.name);
-  wire.set_parent_uuid(provider.parent_uuid);
+  wire.set_parent_uuid(TextOrEmpty(provider.parent_uuid));
   if (known != nullptr) wire.set_base_generation(known->generation);
   for (const auto& [name, inventory] : provider.inventories) {
     v1::Inventory& item = (*wire.mutable_inventories())[name];
@@ -64,17 +66,17 @@ v1::WantedProvider WireProvider(const WantedProvider& provider, const KnownProvi
 
 v1::HeldAllocations WireHolding(const WantedHolding& holding) {
   v1::HeldAllocations wire;
-  wire.set_consumer_uuid(holding.consumer_uuid);
+  wire.set_consumer_uuid(holding.consumer_uuid.ToString());
   wire.set_generation(holding.generation);
   for (const auto& [provider, amounts] : holding.amounts) {
     v1::ProviderAllocation* const item = wire.add_allocations();
-    item->set_provider_uuid(provider);
+    item->set_provider_uuid(provider.ToString());
     item->mutable_resources()->insert(amounts.begin(), amounts.end());
   }
   return wire;
 }
 
-const KnownProvider* FindKnown(const std::optional<Records>& records, const std::string& uuid) {
+const KnownProvider* FindKnown(const std::optional<Records>& records, const Uuid& uuid) {
   if (!records) return nullptr;
   for (const KnownProvider& provider : records->tree) {
     if (provider.uuid == uuid) return &provider;
@@ -104,7 +106,7 @@ void AddRemoved(const std::vector<WantedProvider>& before, const std::vector<Wan
     const bool stays = std::any_of(now.begin(), now.end(), [&](const WantedProvider& provider) {
       return provider.uuid == gone->uuid;
     });
-    if (!stays) wire->add_removed_provider_uuids(gone->uuid);
+    if (!stays) wire->add_removed_provider_uuids(gone->uuid.ToString());
   }
 }
 
@@ -120,6 +122,23 @@ int Trim(List* list, size_t* bytes) {
   return left_out;
 }
 
+// Removes counters likewise, first those of projects. The names of projects, tasks and states come
+// from records that others write.
+int TrimCounters(v1::NodeAccount* account, size_t* bytes) {
+  std::set<std::string> names;
+  for (const auto& [name, count] : account->counters()) {
+    if (name != "num_instances" && name != "io_workload") names.insert(name);
+  }
+  int left_out = 0;
+  for (const std::string& name : names) {
+    if (*bytes <= kAccountBytesMax) break;
+    *bytes -= std::min(*bytes, name.size());
+    account->mutable_counters()->erase(name);
+    ++left_out;
+  }
+  return left_out;
+}
+
 // Makes the report small enough. Adds findings that say what was left out, among them
 // `devices_left_out` PCI devices.
 void FitNodeBytes(int devices_left_out, v1::Report* report) {
@@ -128,6 +147,7 @@ void FitNodeBytes(int devices_left_out, v1::Report* report) {
   auto* const findings = report->mutable_findings()->mutable_findings();
   const std::pair<const char*, int> left_out[] = {
       {"PCI devices", devices_left_out},
+      {"counters", TrimCounters(report->mutable_account(), &account)},
       {"pools of PCI devices", Trim(report->mutable_account()->mutable_pci_pools(), &account)},
       {"findings", Trim(findings, &account)},
       {"orphans", Trim(report->mutable_orphans()->mutable_orphans(), &account)}};
@@ -139,20 +159,29 @@ void FitNodeBytes(int devices_left_out, v1::Report* report) {
   }
 }
 
+// A number that placement refuses in an inventory becomes one that it takes, so that the audit can
+// add and divide.
+Inventory ReadInventory(const v1::Inventory& wire) {
+  constexpr int64_t kUnitMax = 2147483647;
+  constexpr double kRatioMax = 3.40282e38;
+  const auto amount = [](int64_t value) { return std::clamp<int64_t>(value, 0, kUnitMax); };
+  const bool has_ratio = wire.allocation_ratio() > 0 && wire.allocation_ratio() <= kRatioMax;
+  return {amount(wire.total()),
+          amount(wire.reserved()),
+          wire.has_min_unit() ? amount(wire.min_unit()) : 1,
+          wire.has_max_unit() ? amount(wire.max_unit()) : kUnitMax,
+          wire.has_step_size() ? amount(wire.step_size()) : 1,
+          has_ratio ? wire.allocation_ratio() : 1.0};
+}
+
 KnownProvider ReadProvider(const v1::Provider& wire) {
   KnownProvider provider;
-  provider.uuid = wire.uuid();
+  provider.uuid = UuidOrNil(wire.uuid());
   provider.name = wire.name();
-  provider.parent_uuid = wire.parent_uuid();
+  provider.parent_uuid = UuidOrNil(wire.parent_uuid());
   provider.generation = wire.generation();
   for (const auto& [name, item] : wire.inventories()) {
-    constexpr int64_t kUnitMax = 2147483647;
-    provider.inventories[name] = {item.total(),
-                                  item.reserved(),
-                                  item.has_min_unit() ? item.min_unit() : 1,
-                                  item.has_max_unit() ? item.max_unit() : kUnitMax,
-                                  item.has_step_size() ? item.step_size() : 1,
-                                  item.has_allocation_ratio() ? item.allocation_ratio() : 1.0};
+    provider.inventories[name] = ReadInventory(item);
   }
   provider.traits.insert(wire.traits().begin(), wire.traits().end());
   return provider;
@@ -182,7 +211,7 @@ v1::FindingKind WireKind(Finding::Kind kind) {
 
 v1::Orphan WireOrphan(const Orphan& orphan) {
   v1::Orphan wire;
-  wire.set_uuid(orphan.uuid);
+  wire.set_uuid(orphan.uuid.ToString());
   wire.set_name(orphan.name);
   wire.set_vcpus(orphan.usage.vcpus);
   wire.set_memory_mib(orphan.usage.memory_mib);
@@ -236,7 +265,7 @@ v1::Report WireReport(const Outbox::Outgoing& report, const std::optional<Record
                       const PassOutcome& outcome) {
   const Report& told = report.audit->report;
   v1::Report wire;
-  wire.set_node_uuid(told.node_uuid);
+  wire.set_node_uuid(told.node_uuid.ToString());
   wire.set_node_name(told.node_name);
   wire.set_sequence(report.sequence);
   wire.set_kind(report.snapshot ? v1::REPORT_KIND_SNAPSHOT : v1::REPORT_KIND_DELTA);
@@ -283,7 +312,9 @@ std::string ReadReason(const google::rpc::Status& status) {
 std::vector<KnownProvider> ReadProviders(
     const google::protobuf::RepeatedPtrField<v1::Provider>& providers) {
   std::vector<KnownProvider> tree;
-  for (const v1::Provider& provider : providers) tree.push_back(ReadProvider(provider));
+  for (const v1::Provider& provider : providers) {
+    if (ParseName(provider.uuid())) tree.push_back(ReadProvider(provider));
+  }
   return tree;
 }
 

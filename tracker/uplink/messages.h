@@ -31,14 +31,15 @@ std::vector<placement::v1::Finding> WireFindings(const std::vector<Finding>& fin
 placement::v1::AuditSummary WireSummary(const PassOutcome& outcome);
 
 // Makes the message of a report. A delta has only the values that differ from `report.base` or from
-// the records. If a report is too large, the last PCI devices, pools of devices, findings or
-// orphans are left out, and a finding says how many.
+// the records. If a report is too large, counters of projects, tasks and states, and the last PCI
+// devices, pools of devices, findings or orphans are left out, and a finding says how many.
 placement::v1::Report WireReport(const Outbox::Outgoing& report,
                                  const std::optional<Records>& records, const PassOutcome& outcome);
 
 // Returns the reason of a refusal by placement: the reason of the ErrorInfo in `status`, for
 // example TRACKER_FENCED. Empty if `status` has no ErrorInfo of placement's domain.
 std::string ReadReason(const google::rpc::Status& status);
+// Leaves out a provider whose uuid cannot be read.
 std::vector<KnownProvider> ReadProviders(
     const google::protobuf::RepeatedPtrField<placement::v1::Provider>& providers);
 

@@ -1,11 +1,14 @@
 #include "tracker/uplink/push.h"
 
+#include <algorithm>
 #include <set>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "tracker/ground/uuid.h"
 #include "tracker/uplink/messages.h"
+#include "tracker/uplink/record_form.h"
 #include "tracker/uplink/record_messages.h"
 
 namespace berth::tracker {
@@ -16,21 +19,24 @@ namespace v1 = placement::v1;
 void ReadConsumer(const v1::Consumer& wire, Records* records) {
   for (const v1::ProviderAllocation& held : wire.allocations()) {
     KnownAllocation allocation;
-    allocation.provider_uuid = held.provider_uuid();
-    allocation.consumer_uuid = wire.uuid();
+    allocation.provider_uuid = UuidOrNil(held.provider_uuid());
+    allocation.consumer_uuid = UuidOrNil(wire.uuid());
     allocation.consumer_type = wire.consumer_type();
     allocation.consumer_generation = wire.generation();
-    for (const auto& [name, amount] : held.resources()) allocation.amounts[name] = amount;
+    for (const auto& [name, amount] : held.resources()) {
+      allocation.amounts[name] = std::clamp<int64_t>(amount, 0, kRecordAmountMax);
+    }
     records->allocations.push_back(std::move(allocation));
   }
 }
 
 // Removes those elements of `list` whose `key` a push removes or replaces.
 template <typename Element, typename Removed, typename Replaced>
-void Erase(const Removed& removed, const Replaced& replaced, std::string Element::*key,
+void Erase(const Removed& removed, const Replaced& replaced, Uuid Element::*key,
            std::vector<Element>* list) {
-  std::set<std::string> uuids(removed.begin(), removed.end());
-  for (const auto& one : replaced) uuids.insert(one.uuid());
+  std::set<Uuid> uuids;
+  for (const std::string& uuid : removed) uuids.insert(UuidOrNil(uuid));
+  for (const auto& one : replaced) uuids.insert(UuidOrNil(one.uuid()));
   std::erase_if(*list, [&](const Element& one) { return uuids.count(one.*key) != 0; });
 }
 
@@ -46,10 +52,11 @@ void ApplyTree(const v1::Push& push, Records* records) {
   Erase(push.removed_consumer_uuids(), push.consumers(), &KnownAllocation::consumer_uuid,
         &records->allocations);
   for (const v1::Consumer& consumer : push.consumers()) ReadConsumer(consumer, records);
-  for (const v1::Migration& migration : push.migrations()) {
+  for (const v1::Migration& wire : push.migrations()) {
+    const Migration migration = ReadMigration(wire);
     for (KnownAllocation& allocation : records->allocations) {
-      if (allocation.consumer_uuid == migration.uuid()) {
-        allocation.instance_uuid = migration.instance_uuid();
+      if (allocation.consumer_uuid == migration.uuid) {
+        allocation.instance_uuid = migration.instance_uuid;
       }
     }
   }
@@ -60,20 +67,20 @@ template <typename Message>
 bool ApplyRecords(const Message& push, NodeAccount* account) {
   bool changed = false;
   for (const v1::Instance& wire : push.instances()) {
-    if (account->HasInstance(wire.uuid(), wire.generation())) continue;
+    if (account->HasInstance(UuidOrNil(wire.uuid()), wire.generation())) continue;
     account->PutInstance(ReadInstance(wire));
     changed = true;
   }
   for (const v1::Migration& wire : push.migrations()) {
-    if (account->HasMigration(wire.uuid(), wire.generation())) continue;
+    if (account->HasMigration(UuidOrNil(wire.uuid()), wire.generation())) continue;
     account->PutMigration(ReadMigration(wire));
     changed = true;
   }
   for (const std::string& uuid : push.removed_instance_uuids()) {
-    changed = account->DropInstance(uuid) || changed;
+    changed = account->DropInstance(UuidOrNil(uuid)) || changed;
   }
   for (const std::string& uuid : push.removed_migration_uuids()) {
-    changed = account->DropMigration(uuid) || changed;
+    changed = account->DropMigration(UuidOrNil(uuid)) || changed;
   }
   return changed;
 }

@@ -28,6 +28,7 @@
 #include "berth/placement/v1/report.grpc.pb.h"
 #include "berth/placement/v1/report.pb.h"
 #include "tracker/ground/mutex.h"
+#include "tracker/ground/uuid.h"
 #include "tracker/node/node.h"
 #include "tracker/uplink/alarm.h"
 #include "tracker/uplink/options.h"
@@ -106,7 +107,8 @@ class UplinkSession final : public grpc::ClientBidiReactor<placement::v1::Sessio
   // Each method named Hear... processes one kind of received message.
   void Hear(const Response& response);
   void HearWelcome(const placement::v1::Welcome& welcome);
-  void WelcomeNode(const placement::v1::NodeWelcome& told, std::vector<NodeRecord> records);
+  void WelcomeNode(const placement::v1::NodeWelcome& told, std::vector<NodeRecord> records,
+                   Node* node);
   void HearAck(const placement::v1::Ack& ack);
   void HearReject(const placement::v1::Reject& reject);
   // Notes whether the service is disabled. If it was disabled and now is not, somebody has enabled
@@ -114,6 +116,9 @@ class UplinkSession final : public grpc::ClientBidiReactor<placement::v1::Sessio
   void HearService(bool disabled);
   void HearPush(const Response& response);
   void HearRecordAnswer(const Response& response);
+  // Logs the answer to a write that this session has not sent, or that was answered before. The
+  // answer is dropped; the records in it count, if it names a node.
+  void LogUnmatched(const absl::Status& status);
   // Applies a whole push of `revision` to the node that it is for.
   void Apply(const placement::v1::Push& push, const placement::v1::Revision& revision);
   Node* Find(const std::string& node_uuid) const;
@@ -132,12 +137,13 @@ class UplinkSession final : public grpc::ClientBidiReactor<placement::v1::Sessio
   // Only Work() uses these members. gRPC has the messages while they are sent or received.
   placement::v1::SessionRequest request_;
   Response response_;
-  Clock::time_point patience_;            // when a session without a Welcome is ended
-  std::set<std::string> greeted_;         // the nodes that the last Hello named
-  std::set<std::string> welcomed_nodes_;  // the nodes about which a Welcome was processed
-  std::map<std::string, Clock::time_point> not_before_;  // when a node may send its next report
-  std::map<std::string, absl::Status> refusals_;  // of a node's last report; they are logged once
+  Clock::time_point patience_;           // when a session without a Welcome is ended
+  std::map<Uuid, const Node*> greeted_;  // the nodes that the last Hello named
+  std::set<Uuid> welcomed_nodes_;        // the nodes about which a Welcome was processed
+  std::map<const Node*, Clock::time_point> not_before_;  // when a node may send its next report
+  std::map<const Node*, absl::Status> refusals_;  // of a node's last report; they are logged once
   placement::v1::Push push_;  // the joined slices of a push whose last slice has not come yet
+  size_t push_bytes_ = 0;     // the sizes of these slices
   bool service_disabled_ = false;
   int writes_unanswered_ = 0;  // of records
   Clock::time_point next_beat_;

@@ -1,10 +1,10 @@
 // The methods of UplinkSession that process received messages.
-#include <google/protobuf/util/time_util.h>
-
 #include <algorithm>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/time/time.h"
+#include "tracker/ground/uuid.h"
 #include "tracker/uplink/messages.h"
 #include "tracker/uplink/push.h"
 #include "tracker/uplink/session.h"
@@ -13,7 +13,6 @@ namespace berth::tracker {
 namespace {
 
 namespace v1 = placement::v1;
-using google::protobuf::util::TimeUtil;
 
 constexpr std::chrono::seconds kSendAgain{2};
 
@@ -33,7 +32,15 @@ Standing ReadStanding(v1::NodeStanding standing) {
 }
 
 NodeRecord ReadRecord(const v1::RecordedNode& wire) {
-  return {wire.node_uuid(), wire.node_name(), wire.host()};
+  return {UuidOrNil(wire.node_uuid()), wire.node_name(), wire.host()};
+}
+
+// At most an hour; 0 if the duration is negative.
+std::chrono::milliseconds ReadInterval(const google::protobuf::Duration& wire) {
+  constexpr std::chrono::hours kMax{1};
+  const absl::Duration interval = absl::Seconds(wire.seconds()) + absl::Nanoseconds(wire.nanos());
+  return std::min<std::chrono::milliseconds>(
+      kMax, absl::ToChronoMilliseconds(std::max(interval, absl::ZeroDuration())));
 }
 
 // Whether an equal report will be refused until somebody changes the settings of the host: the
@@ -63,13 +70,14 @@ void UplinkSession::Hear(const Response& response) {
     if (node != nullptr) node->OrderSnapshot();
   }
   if (response.has_audit_order()) {
-    callbacks_.audit_ordered(response.audit_order().order_id(), response.audit_order().node_uuid());
+    callbacks_.audit_ordered(response.audit_order().order_id(),
+                             UuidOrNil(response.audit_order().node_uuid()));
   }
 }
 
 void UplinkSession::HearWelcome(const v1::Welcome& welcome) {
-  const int64_t interval_ms = TimeUtil::DurationToMilliseconds(welcome.heartbeat_interval());
-  if (interval_ms > 0) heartbeat_ = std::chrono::milliseconds(interval_ms);
+  const std::chrono::milliseconds interval = ReadInterval(welcome.heartbeat_interval());
+  if (interval.count() > 0) heartbeat_ = interval;
   next_beat_ = std::min(next_beat_, Clock::now() + heartbeat_);
   std::vector<NodeRecord> records;
   for (const v1::RecordedNode& node : welcome.recorded_nodes()) records.push_back(ReadRecord(node));
@@ -78,10 +86,9 @@ void UplinkSession::HearWelcome(const v1::Welcome& welcome) {
   for (const v1::NodeWelcome& told : welcome.nodes()) {
     // Each Hello names all nodes, so placement may welcome a node again. Only the first welcome
     // counts. Exception: AskForStandby makes the next welcome of a node on standby count, too.
-    if (!welcomed_nodes_.insert(told.node_uuid()).second) continue;
-    WelcomeNode(told, records);
     Node* const node = Find(told.node_uuid());
-    if (node == nullptr) continue;
+    if (node == nullptr || !welcomed_nodes_.insert(node->identity()->uuid).second) continue;
+    WelcomeNode(told, records, node);
     // Placement pushes the records of a recorded node. For a new node placement pushes nothing, so
     // the records of the node begin empty.
     if (told.has_recorded() && !node->view().has_records) continue;
@@ -96,11 +103,11 @@ void UplinkSession::HearWelcome(const v1::Welcome& welcome) {
   }
 }
 
-void UplinkSession::WelcomeNode(const v1::NodeWelcome& told, std::vector<NodeRecord> records) {
-  Node* const node = Find(told.node_uuid());
-  if (node == nullptr) return;
+void UplinkSession::WelcomeNode(const v1::NodeWelcome& told, std::vector<NodeRecord> records,
+                                Node* node) {
   if (told.has_recorded()) {
-    std::erase_if(records, [&](const NodeRecord& one) { return one.uuid == told.node_uuid(); });
+    const Uuid uuid = UuidOrNil(told.node_uuid());
+    std::erase_if(records, [&](const NodeRecord& one) { return one.uuid == uuid; });
     records.push_back(ReadRecord(told.recorded()));
   }
   const absl::StatusOr<IdentityCheck> check = node->CheckRecords(records);
@@ -116,13 +123,13 @@ void UplinkSession::WelcomeNode(const v1::NodeWelcome& told, std::vector<NodeRec
 void UplinkSession::HearAck(const v1::Ack& ack) {
   Node* const node = Find(ack.node_uuid());
   if (node == nullptr) return;
-  std::map<std::string, int64_t> generations;
+  std::map<Uuid, int64_t> generations;
   for (const v1::ProviderGenerations& item : ack.generations()) {
-    generations[item.provider_uuid()] = item.generation();
+    generations[UuidOrNil(item.provider_uuid())] = item.generation();
   }
   node->Acknowledge(ack.sequence(), generations,
                     {ack.unknown_traits().begin(), ack.unknown_traits().end()}, Clock::now());
-  refusals_.erase(ack.node_uuid());
+  refusals_.erase(node);
   for (const std::string& warning : ack.warnings()) callbacks_.log(absl::OkStatus(), warning);
 }
 
@@ -134,7 +141,7 @@ void UplinkSession::HearReject(const v1::Reject& reject) {
   const bool conflict = code == absl::StatusCode::kAborted;
   const bool later = code == absl::StatusCode::kUnavailable;
   if (conflict) ++counts_->conflicts;
-  if (later) not_before_[reject.node_uuid()] = Clock::now() + kSendAgain;
+  if (later) not_before_[node] = Clock::now() + kSendAgain;
   std::optional<std::vector<KnownProvider>> tree;
   if (conflict) tree = ReadProviders(reject.providers());
   const bool tolerable =
@@ -142,7 +149,7 @@ void UplinkSession::HearReject(const v1::Reject& reject) {
   if (gap) node->OrderSnapshot();
   if (conflict || later || gap) return;
   const absl::Status refusal(code, reject.status().message());
-  if (std::exchange(refusals_[reject.node_uuid()], refusal) != refusal) {
+  if (std::exchange(refusals_[node], refusal) != refusal) {
     callbacks_.log(refusal, absl::StrCat("placement refused the report of node ", node->name()));
   }
   if (!tolerable && NeedsSettings(code)) callbacks_.reshape_failed(node->name(), refusal);
@@ -153,30 +160,42 @@ void UplinkSession::HearService(bool disabled) {
 }
 
 void UplinkSession::HearPush(const Response& response) {
+  push_bytes_ += response.push().ByteSizeLong();
+  if (push_bytes_ > static_cast<size_t>(options_.received_bytes_max)) {
+    push_.Clear();
+    callbacks_.log(absl::ResourceExhaustedError(
+                       absl::StrCat("more than ", options_.received_bytes_max, " bytes")),
+                   "placement has sent a push that is too large: the session ends");
+    return context_.TryCancel();
+  }
   push_.MergeFrom(response.push());
   if (response.push().more()) return;
+  push_bytes_ = 0;
   Apply(std::exchange(push_, v1::Push()), response.revision());
+}
+
+void UplinkSession::LogUnmatched(const absl::Status& status) {
+  callbacks_.log(status, "placement answered a write of records that does not wait for an answer");
 }
 
 void UplinkSession::HearRecordAnswer(const Response& response) {
   const v1::RecordAnswer& answer = response.record_answer();
-  --writes_unanswered_;
+  writes_unanswered_ = std::max(0, writes_unanswered_ - 1);
   Node* const node = Find(answer.node_uuid());
-  if (node == nullptr) return;
+  const absl::Status status(static_cast<absl::StatusCode>(answer.status().code()),
+                            answer.status().message());
+  if (node == nullptr) return LogUnmatched(status);
   const auto apply = [&](Records*, NodeAccount* account) { return ApplyAnswer(answer, account); };
   node->ChangeRecords(apply, Clock::now());
-  node->AnswerWrite(answer.write_id(),
-                    absl::Status(static_cast<absl::StatusCode>(answer.status().code()),
-                                 answer.status().message()),
-                    Clock::now());
+  if (!node->AnswerWrite(answer.write_id(), status, Clock::now())) LogUnmatched(status);
 }
 
 void UplinkSession::Apply(const v1::Push& push, const v1::Revision& revision) {
   if (push.has_service()) HearService(push.service().disabled());
+  Node* const addressee = Find(push.node_uuid());
   for (Node* const node : nodes_) {
-    const std::optional<NodeIdentity> identity = node->identity();
-    if (!identity) continue;
-    const bool meant = identity->uuid == push.node_uuid();
+    if (!node->identity()) continue;
+    const bool meant = node == addressee;
     // A push for another node concerns this node only if it has a change of the service.
     if (!meant && !(push.has_service() && node->view().has_records)) continue;
     // Skips changes that come before the first complete push, which has all records of the node.

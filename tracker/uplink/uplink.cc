@@ -25,7 +25,7 @@ std::shared_ptr<grpc::Channel> Uplink::OpenChannel(const Options& options) {
   // Without this, channels to one target share a connection.
   arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
   // Placement limits the sizes of its messages by an option that the tracker does not know.
-  arguments.SetMaxReceiveMessageSize(-1);
+  arguments.SetMaxReceiveMessageSize(options.received_bytes_max);
   return grpc::CreateCustomChannel(
       options.target,
       options.credentials == nullptr ? grpc::InsecureChannelCredentials() : options.credentials,

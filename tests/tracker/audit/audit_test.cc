@@ -5,6 +5,7 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "tests/tracker/ground/short_uuid.h"
 #include "tests/tracker/node/node_fixture.h"
 #include "tracker/audit/audit_keys.h"
 #include "tracker/audit/views.h"
@@ -15,7 +16,7 @@ namespace {
 using std::chrono::seconds;
 using ::testing::HasSubstr;
 
-constexpr char kNode[] = "6695eb01-f6a4-8304-79aa-97f2502e193f";
+const Uuid kNode = "6695eb01-f6a4-8304-79aa-97f2502e193f"_uuid;
 
 // Passes over one node, each remembering the one before.
 struct Node {
@@ -148,7 +149,7 @@ TEST(Audit, TellsChanges) {
       {"guest", [](Node* node) { node->facts.guests = {RunningGuest("u", 1, 1, 1)}; }},
       {"allocation",
        [](Node* node) {
-         node->records.allocations = {{kNode, "u", "", {{"VCPU", 1}}}};
+         node->records.allocations = {{kNode, "u"_uuid, Uuid(), {{"VCPU", 1}}}};
        }},
       {"option", [](Node* node) { node->configuration.reserved_host_memory_mib = 9; }},
       {"disabled", [](Node* node) { node->records.service_disabled = true; }},
@@ -195,8 +196,9 @@ TEST(Audit, WithholdsAConfirmedOrphan) {
   EXPECT_EQ(second.report.providers[0].inventories.at("MEMORY_MB").reserved, 512 + 2048);
   ASSERT_EQ(second.warnings.size(), 1u);
   EXPECT_EQ(second.warnings[0],
-            "Detected running orphan instance: u1 (consuming 2048 MB memory)");  // T-138
-  node.records.allocations = {{kNode, "u1", "", {{"VCPU", 5}}}};
+            "Detected running orphan instance: " + "u1"_uuid.ToString() +
+                " (consuming 2048 MB memory)");  // T-138
+  node.records.allocations = {{kNode, "u1"_uuid, Uuid(), {{"VCPU", 5}}}};
   const Audit claimed = node.Pass(6);
   EXPECT_TRUE(claimed.report.orphans.empty());
   EXPECT_EQ(claimed.report.providers[0].inventories.at("VCPU").reserved, 0);
@@ -217,7 +219,8 @@ TEST(Audit, HasChildrenAndForgetsThem) {  // T-207, T-208
 
 TEST(Audit, AddsWhatFilesSay) {  // T-219
   Node node;
-  node.configuration.provider_entries = {{"f.yaml:3", "", "", {{"CUSTOM_X", {7}}}, {"CUSTOM_T"}}};
+  node.configuration.provider_entries = {
+      {"f.yaml:3", Uuid(), "", {{"CUSTOM_X", {7}}}, {"CUSTOM_T"}}};
   node.facts.guests = {RunningGuest("u1", 5, 2048, 10)};
   node.Pass(0);
   const Audit audit = node.Pass(5);
@@ -234,8 +237,8 @@ TEST(Audit, AddsWhatFilesSay) {  // T-219
 TEST(Audit, NamesEntriesThatContradictEachOther) {  // T-219
   Node node;
   node.configuration.provider_entries = {{"f.yaml:3", kNode, "", {}, {"CUSTOM_T"}},
-                                         {"g.yaml:3", "", "node-1", {}, {"CUSTOM_T"}},
-                                         {"h.yaml:3", "", "node-2", {}, {"CUSTOM_T"}}};
+                                         {"g.yaml:3", Uuid(), "node-1", {}, {"CUSTOM_T"}},
+                                         {"h.yaml:3", Uuid(), "node-2", {}, {"CUSTOM_T"}}};
   const Audit audit = node.Pass(0);
   ASSERT_EQ(audit.findings.size(), 1u);
   EXPECT_EQ(audit.findings[0].kind, Finding::Kind::kSetting);
@@ -352,7 +355,7 @@ TEST(Views, LeaveOutCpusWhenThereAreNone) {  // T-101
   Facts facts = OrdinaryFacts();
   facts.vcpus = 0;
   Records records;
-  records.allocations = {{kNode, "u", "", {{"PCPU", 2}}}};
+  records.allocations = {{kNode, "u"_uuid, Uuid(), {{"PCPU", 2}}}};
   const std::vector<std::string> lines =
       FinalView("n", Account(facts, NodeConfiguration(), &records, {}), facts);
   ASSERT_EQ(lines.size(), 1u);

@@ -79,10 +79,16 @@ TEST(DeviceAlias, FlavorsThatAskWrongly) {  // T-244
     return RequestsOfFlavor(text, GpuAndNic(), std::nullopt).status().code();
   };
   EXPECT_EQ(code("fpga:1"), absl::StatusCode::kNotFound);
-  for (const char* const text :
-       {"nic", "nic:x", "nic:0", "nic:+1", "nic:1.", "nic:-1", "nic:1:1", "nic:1,", ""}) {
+  for (const char* const text : {"nic", "nic:x", "nic:0", "nic:+1", "nic:1.", "nic:-1", "nic:1:1",
+                                 "nic:1,", "", "nic:257", "nic:2147483647"}) {
     EXPECT_EQ(code(text), absl::StatusCode::kInvalidArgument) << text;
   }
+  EXPECT_EQ(code("nic:256"), absl::StatusCode::kOk);
+  std::string many = "nic:1";
+  for (int i = 1; i < 256; ++i) many += ",nic:1";
+  EXPECT_EQ(code(many.c_str()), absl::StatusCode::kOk);
+  many += ",nic:1";
+  EXPECT_EQ(code(many.c_str()), absl::StatusCode::kInvalidArgument);
 }
 
 TEST(DeviceAlias, FlavorAndImageMayNotContradictEachOther) {  // T-244

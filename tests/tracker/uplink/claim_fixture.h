@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "tests/tracker/ground/short_uuid.h"
 #include "tests/tracker/uplink/fixture.h"
 #include "tracker/claims/refusal.h"
 #include "tracker/uplink/push.h"
@@ -20,6 +21,8 @@
 namespace berth::tracker {
 
 inline constexpr char kGuest[] = "aaaaaaaa-aaaa-4aaa-8aaa-aaaaaaaaaaaa";
+// The uuid of the node of host h2.
+inline constexpr char kElsewhere[] = "22222222-2222-4222-8222-222222222222";
 inline constexpr char kOther[] = "bbbbbbbb-bbbb-4bbb-8bbb-bbbbbbbbbbbb";
 
 // The records of instances, written under the rule of generations.
@@ -75,7 +78,7 @@ class RecordLedger {
     placement::v1::Instance& moving = records_[instance->uuid()];
     moving.set_generation(++generation_);
     moving.set_host(host);
-    moving.set_node_uuid(host == "h" ? node_ : "node-2");
+    moving.set_node_uuid(host == "h" ? node_ : kElsewhere);
     moving.set_vm_state("active");
     moving.set_task_state("resize_prep");
     *instance = moving;
@@ -94,7 +97,7 @@ class RecordLedger {
     MutexLock lock(&mutex_);
     placement::v1::Migration& migration = migrations_[uuid];
     migration.set_destination_host(host);
-    migration.set_destination_node_uuid(host == "h" ? node_ : "node-2");
+    migration.set_destination_node_uuid(host == "h" ? node_ : kElsewhere);
     migration.set_generation(++generation_);
     placement::v1::Instance& instance = records_[migration.instance_uuid()];
     instance.mutable_migration_context()->set_migration_uuid(uuid);
@@ -105,7 +108,7 @@ class RecordLedger {
   void Place(const std::string& uuid, const std::string& host) {
     MutexLock lock(&mutex_);
     records_[uuid].set_host(host);
-    records_[uuid].set_node_uuid(host == "h" ? node_ : "node-2");
+    records_[uuid].set_node_uuid(host == "h" ? node_ : kElsewhere);
     records_[uuid].set_vm_state("resized");
     records_[uuid].set_generation(++generation_);
   }
@@ -259,7 +262,7 @@ class ClaimTest : public UplinkTest {
     InstanceClaim claim;
     claim.id = request_id;
     claim.body = body;
-    claim.node_uuid = uuid_;
+    claim.node_uuid = ShortUuid(uuid_);
     claim.instance = ReadInstance(instance);
     node_->ClaimInstance(claim, call.AsCaller());
     if (uplink_ != nullptr) uplink_->Notify();
@@ -269,7 +272,7 @@ class ClaimTest : public UplinkTest {
                         const placement::v1::Migration& migration) {
     ClaimCall call;
     MoveClaim claim;
-    claim.node_uuid = uuid_;
+    claim.node_uuid = ShortUuid(uuid_);
     claim.instance = ReadInstance(instance);
     claim.migration = ReadMigration(migration);
     claim.new_flavor = claim.instance.flavor;
@@ -285,7 +288,7 @@ class ClaimTest : public UplinkTest {
   }
   ClaimCall Drop(const std::string& instance, const std::string& migration, ClaimEnd side) {
     ClaimCall call;
-    node_->DropMoveClaim({instance, migration, side}, call.AsCaller());
+    node_->DropMoveClaim({ShortUuid(instance), ShortUuid(migration), side}, call.AsCaller());
     if (uplink_ != nullptr) uplink_->Notify();
     return call;
   }
@@ -315,10 +318,12 @@ class ClaimTest : public UplinkTest {
       node_->ChangeRecords(
           [&](Records*, NodeAccount* account) {
             for (const auto& instance : response.push().instances()) {
-              has_all = has_all && account->HasInstance(instance.uuid(), instance.generation());
+              has_all = has_all &&
+                        account->HasInstance(ShortUuid(instance.uuid()), instance.generation());
             }
             for (const auto& migration : response.push().migrations()) {
-              has_all = has_all && account->HasMigration(migration.uuid(), migration.generation());
+              has_all = has_all &&
+                        account->HasMigration(ShortUuid(migration.uuid()), migration.generation());
             }
             return false;
           },

@@ -3,12 +3,15 @@
 
 #include <google/protobuf/unknown_field_set.h>
 
+#include <climits>
+#include <functional>
 #include <random>
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/tracker/account/sample_records.h"
 #include "tests/tracker/facts/test_data.h"
+#include "tests/tracker/ground/short_uuid.h"
 #include "tracker/uplink/push.h"
 
 namespace berth::tracker {
@@ -26,6 +29,7 @@ class RandomRecords {
   int Below(int count) { return static_cast<int>(random_() % static_cast<uint64_t>(count)); }
   bool Coin() { return Below(2) == 0; }
   std::string Text() { return "text-" + std::to_string(Below(1000)); }
+  Uuid RandomUuid() { return ShortUuid(Text()); }
 
   CpuSet Cpus() {
     CpuSet cpus;
@@ -55,7 +59,7 @@ class RandomRecords {
       }
     }
     for (int i = Below(3); i > 0; --i) assigned.devices.push_back(Text());
-    for (int i = Below(3); i > 0; --i) assigned.units.push_back({Text(), Text(), Text()});
+    for (int i = Below(3); i > 0; --i) assigned.units.push_back({RandomUuid(), Text(), Text()});
     return assigned;
   }
   std::vector<DeviceRequest> Requests() {
@@ -68,7 +72,7 @@ class RandomRecords {
       if (request.source == DeviceRequestSource::kFlavorAlias) request.alias_name = Text();
       if (Coin()) request.alternatives.push_back({{"vendor_id", Text()}});
       request.numa_policy = static_cast<DeviceNumaPolicy>(Below(4));
-      if (Coin()) request.providers = {{Text(), request.count}};
+      if (Coin()) request.providers = {{RandomUuid(), request.count}};
     }
     return requests;
   }
@@ -77,7 +81,7 @@ class RandomRecords {
             Below(100), Below(100), {{Text(), Text()}}};
   }
   Instance RandomInstance() {
-    Instance instance = MakeInstance(Text(), {Text(), Text()}, RandomFlavor());
+    Instance instance = MakeInstance(Text(), {Text(), RandomUuid()}, RandomFlavor());
     instance.generation = Below(1000);
     instance.claimed_generation = Below(1000);
     instance.task_state = Coin() ? "" : Text();
@@ -87,7 +91,7 @@ class RandomRecords {
     instance.device_requests = Requests();
     instance.hidden = Coin();
     if (Coin()) return instance;
-    instance.context = {Text(),           std::nullopt, std::nullopt, RandomAssigned(),
+    instance.context = {RandomUuid(),     std::nullopt, std::nullopt, RandomAssigned(),
                         RandomAssigned(), Requests(),   Requests()};
     if (Coin()) instance.context->old_flavor = RandomFlavor();
     if (Coin()) instance.context->new_flavor = RandomFlavor();
@@ -180,10 +184,154 @@ TEST(RecordMessages, WhatCannotBeReadIsLeftOutAndNamed) {
   EXPECT_EQ(ReadInstance(wire).unreadable, "it has the cpu_policy `strange`");
 }
 
+constexpr char kUpper[] = "AAAAAAAA-AAAA-4AAA-8AAA-AAAAAAAAAAAA";
+constexpr char kLower[] = "aaaaaaaa-aaaa-4aaa-8aaa-aaaaaaaaaaaa";
+
+TEST(RecordMessages, NumbersBeyondAllBoundsAreLeftOut) {
+  const auto unreadable = [](const std::function<void(v1::Instance*)>& change) {
+    v1::Instance wire = WireInstance(MakeInstance("i", kHere, MakeFlavor("f", 1, 1, 1)));
+    change(&wire);
+    const Instance read = ReadInstance(wire);
+    EXPECT_LE(read.device_requests.size(), 256u);
+    for (const DeviceRequest& request : read.device_requests) EXPECT_GE(request.count, 1);
+    return read.unreadable;
+  };
+  for (const int32_t count : {INT32_MIN, -1, 0, 257, INT32_MAX}) {
+    const std::string text = absl::StrCat("a PCI request asks for ", count, " devices of ");
+    EXPECT_EQ(unreadable([&](v1::Instance* i) { i->add_pci_requests()->set_count(count); }),
+              text + "0 providers");
+    EXPECT_EQ(unreadable([&](v1::Instance* i) {
+                v1::PciRequest* const request =
+                    i->mutable_migration_context()->add_old_pci_requests();
+                request->set_count(count);
+                request->add_provider_uuids(kLower);
+              }),
+              text + "1 providers");
+  }
+  EXPECT_EQ(unreadable([](v1::Instance* i) { i->add_pci_requests()->set_count(256); }), "");
+  EXPECT_EQ(unreadable([](v1::Instance* i) {
+              for (int n = 0; n < 257; ++n) i->add_pci_requests()->set_count(1);
+            }),
+            "it has 257 PCI requests");
+  EXPECT_EQ(unreadable([](v1::Instance* i) {
+              for (int n = 0; n < 129; ++n) i->add_numa_cells();
+            }),
+            "it has 129 NUMA cells");
+  EXPECT_EQ(unreadable([](v1::Instance* i) { i->add_numa_cells()->set_memory_mib(INT64_MIN); }),
+            absl::StrCat("it has ", INT64_MIN, " MiB of memory in a cell"));
+  EXPECT_EQ(unreadable([](v1::Instance* i) { i->mutable_flavor()->set_memory_mib(1LL << 31); }),
+            "it has 2147483648 MiB of memory");
+  EXPECT_EQ(unreadable([](v1::Instance* i) {
+              i->mutable_migration_context()->mutable_new_flavor()->set_vcpus(-1);
+            }),
+            "it has -1 virtual CPUs");
+  const std::string word(1000, 'x');
+  EXPECT_EQ(unreadable([&](v1::Instance* i) { i->add_numa_cells()->set_cpu_policy(word); }),
+            "it has the cpu_policy `" + word.substr(0, 64) + "`");
+  EXPECT_EQ(unreadable([](v1::Instance* i) { i->mutable_updated_at()->set_seconds(INT64_MAX); }),
+            "");
+}
+
+TEST(RecordMessages, EveryUuidIsReadInLowerCase) {
+  v1::Instance wire;
+  wire.set_uuid(kUpper);
+  wire.set_node_uuid(kUpper);
+  wire.add_named_units()->set_provider_uuid(kUpper);
+  wire.mutable_migration_context()->set_migration_uuid(kUpper);
+  v1::PciRequest* const request = wire.add_pci_requests();
+  request->set_count(2);
+  request->add_provider_uuids(kUpper);
+  request->add_provider_uuids(kLower);
+  const Instance instance = ReadInstance(wire);
+  EXPECT_EQ(instance.uuid.ToString(), kLower);
+  EXPECT_EQ(instance.on.node_uuid.ToString(), kLower);
+  EXPECT_EQ(instance.assigned.units[0].provider_uuid.ToString(), kLower);
+  EXPECT_EQ(instance.context->migration_uuid.ToString(), kLower);
+  EXPECT_THAT(*instance.device_requests[0].providers,
+              ElementsAre(testing::Pair(ShortUuid(kLower), 2)));
+  v1::Migration move;
+  move.set_uuid(kUpper);
+  move.set_instance_uuid(kUpper);
+  move.set_source_node_uuid(kUpper);
+  move.set_destination_node_uuid(kUpper);
+  const Migration migration = ReadMigration(move);
+  const Uuid lower = ShortUuid(kLower);
+  EXPECT_EQ(std::tie(migration.uuid, migration.instance_uuid, migration.source.node_uuid,
+                     migration.destination.node_uuid),
+            std::make_tuple(lower, lower, lower, lower));
+}
+
+TEST(RecordMessages, AFieldThatIsNoUuidIsNamed) {
+  const v1::Instance good = WireInstance(MakeInstance("i", kHere, MakeFlavor("f", 1, 1, 1)));
+  for (const char* const text :
+       {"i1", "{aaaaaaaa-aaaa-4aaa-8aaa-aaaaaaaaaaaa}", "00000000-0000-0000-0000-000000000000"}) {
+    v1::Instance wire = good;
+    wire.set_uuid(text);
+    EXPECT_EQ(ReadInstance(wire).unreadable, "uuid is not a uuid");
+    EXPECT_EQ(ReadInstance(wire).uuid, Uuid());
+    wire = good;
+    wire.set_node_uuid(text);
+    EXPECT_EQ(ReadInstance(wire).unreadable, "node_uuid is not a uuid");
+    wire = good;
+    wire.add_named_units()->set_provider_uuid(text);
+    EXPECT_EQ(ReadInstance(wire).unreadable, "provider_uuid is not a uuid");
+    wire = good;
+    wire.mutable_migration_context()->set_migration_uuid(text);
+    EXPECT_EQ(ReadInstance(wire).unreadable, "migration_uuid is not a uuid");
+    wire = good;
+    wire.add_pci_requests()->set_count(1);
+    wire.mutable_pci_requests(0)->add_provider_uuids(text);
+    EXPECT_EQ(ReadInstance(wire).unreadable, "provider_uuids is not a uuid");
+    v1::Migration move;
+    move.set_uuid(kLower);
+    move.set_instance_uuid(text);
+    EXPECT_EQ(ReadMigration(move).unreadable, "instance_uuid is not a uuid");
+    move.set_uuid(text);
+    EXPECT_EQ(ReadMigration(move).unreadable, "uuid is not a uuid");
+  }
+  EXPECT_EQ(ReadInstance(good).unreadable, "");
+}
+
+// The claims that take devices, cells or units wait until somebody has mended such a record.
+TEST(ApplyPush, ARecordWithoutAUuidIsAFault) {
+  Records records;
+  NodeAccount account(kHere, NodeResources());
+  v1::Push push;
+  push.add_instances()->set_uuid("i1");
+  push.add_migrations()->set_uuid("m1");
+  ApplyPush(push, {}, &records, &account);
+  EXPECT_THAT(account.unreadable(), SizeIs(2));
+  EXPECT_EQ(account, account.Rebuilt());
+}
+
 v1::Instance Recorded(const std::string& uuid, int64_t generation) {
   Instance instance = MakeInstance(uuid, kHere, MakeFlavor("f", 2, 512, 1));
   instance.generation = generation;
   return WireInstance(instance);
+}
+
+TEST(ApplyPush, UuidsInUpperCaseNameTheSameThings) {
+  Records records;
+  NodeAccount account(kHere, NodeResources());
+  v1::Push push;
+  *push.add_instances() = Recorded(kUpper, 1);
+  push.mutable_instances(0)->set_uuid(kUpper);
+  push.add_providers()->set_uuid(kUpper);
+  push.add_consumers()->set_uuid(kUpper);
+  push.mutable_consumers(0)->add_allocations()->set_provider_uuid(kUpper);
+  ApplyPush(push, {}, &records, &account);
+  EXPECT_THAT(account.tracked_instances(), ElementsAre(ShortUuid(kLower)));
+  EXPECT_EQ(records.tree[0].uuid.ToString(), kLower);
+  EXPECT_EQ(records.allocations[0].consumer_uuid.ToString(), kLower);
+  EXPECT_EQ(records.allocations[0].provider_uuid.ToString(), kLower);
+  v1::Push removal;
+  removal.add_removed_instance_uuids(kUpper);
+  removal.add_removed_provider_uuids(kUpper);
+  removal.add_removed_consumer_uuids(kUpper);
+  EXPECT_TRUE(ApplyPush(removal, {}, &records, &account));
+  EXPECT_THAT(account.tracked_instances(), IsEmpty());
+  EXPECT_THAT(records.tree, IsEmpty());
+  EXPECT_THAT(records.allocations, IsEmpty());
 }
 
 TEST(ApplyPush, RecordsEnterTheAccount) {
@@ -193,18 +341,18 @@ TEST(ApplyPush, RecordsEnterTheAccount) {
   *push.add_instances() = Recorded("a", 1);
   *push.add_instances() = Recorded("b", 1);
   EXPECT_TRUE(ApplyPush(push, {}, &records, &account));
-  EXPECT_THAT(account.tracked_instances(), ElementsAre("a", "b"));
+  EXPECT_THAT(account.tracked_instances(), ElementsAre("a"_uuid, "b"_uuid));
   EXPECT_FALSE(ApplyPush(push, {}, &records, &account)) << "the same generations again";
   v1::Push removal;
-  removal.add_removed_instance_uuids("a");
+  removal.add_removed_instance_uuids("a"_uuid.ToString());
   EXPECT_TRUE(ApplyPush(removal, {}, &records, &account));
   EXPECT_FALSE(ApplyPush(removal, {}, &records, &account));
-  EXPECT_THAT(account.tracked_instances(), ElementsAre("b"));
+  EXPECT_THAT(account.tracked_instances(), ElementsAre("b"_uuid));
   v1::Push all;
   all.set_complete(true);
   *all.add_instances() = Recorded("c", 1);
   EXPECT_TRUE(ApplyPush(all, {}, &records, &account));
-  EXPECT_THAT(account.tracked_instances(), ElementsAre("c"));
+  EXPECT_THAT(account.tracked_instances(), ElementsAre("c"_uuid));
   all.clear_instances();
   EXPECT_TRUE(ApplyPush(all, {}, &records, &account));
   EXPECT_THAT(account.tracked_instances(), IsEmpty());

@@ -1,6 +1,7 @@
 // The records that a pass corrects, and their way into placement.
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "tests/tracker/ground/short_uuid.h"
 #include "tests/tracker/uplink/claim_fixture.h"
 
 namespace berth::tracker {
@@ -80,7 +81,7 @@ TEST_F(ClaimTest, APassEndsAnEvacuationThatLeftNoGuest) {
     move->set_type(v1::MIGRATION_TYPE_EVACUATION);
     move->set_status("done");
     move->set_destination_host("h2");
-    move->set_destination_node_uuid("node-2");
+    move->set_destination_node_uuid(kElsewhere);
   });
   ledger_.Place(kGuest, "h2");
   ASSERT_TRUE(Tell(kGuest));

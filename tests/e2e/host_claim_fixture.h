@@ -1,0 +1,142 @@
+// A scheduler, berth-placement and berth-tracker over libvirt's test driver.
+#ifndef BERTH_TESTS_E2E_HOST_CLAIM_FIXTURE_H_
+#define BERTH_TESTS_E2E_HOST_CLAIM_FIXTURE_H_
+
+#include <grpcpp/create_channel.h>
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/time/clock.h"
+#include "berth/placement/v1/instance.grpc.pb.h"
+#include "berth/tracker/v1/tracker.grpc.pb.h"
+#include "google/rpc/error_details.pb.h"
+#include "google/rpc/status.pb.h"
+#include "grpcpp/client_context.h"
+#include "placement/ground/uuid.h"
+#include "tests/processes/placement_server.h"
+#include "tests/processes/scheduled.h"
+#include "tests/processes/service_process.h"
+
+namespace berth::e2e {
+
+namespace pb = ::berth::placement::v1;
+namespace tracker_pb = ::berth::tracker::v1;
+
+inline std::shared_ptr<grpc::Channel> ChannelTo(const std::string& address) {
+  return grpc::CreateChannel(address, grpc::InsecureChannelCredentials());
+}
+
+inline std::unique_ptr<grpc::ClientContext> Context() {
+  auto context = std::make_unique<grpc::ClientContext>();
+  context->set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(30));
+  return context;
+}
+
+// The reason and the value of `key` of each ErrorInfo of the status.
+inline std::vector<std::string> Reasons(const grpc::Status& status, const std::string& key = "") {
+  google::rpc::Status details;
+  details.ParseFromString(status.error_details());
+  std::vector<std::string> reasons;
+  for (const auto& detail : details.details()) {
+    google::rpc::ErrorInfo info;
+    if (!detail.UnpackTo(&info)) continue;
+    const auto value = info.metadata().find(key);
+    reasons.push_back(value == info.metadata().end() ? info.reason()
+                                                     : info.reason() + " " + value->second);
+  }
+  return reasons;
+}
+
+class HostClaimTest : public ::testing::Test {
+ protected:
+  HostClaimTest() : placement_(StartOrDie(scratch_.path())) { StartTracker(); }
+
+  void StartTracker(const std::vector<std::string>& more = {}) {
+    std::vector<std::string> command = {BERTH_TRACKER_PROGRAM,
+                                        "--log-format=text",
+                                        "--host=h",
+                                        "--hypervisor=test:///default",
+                                        "--state-dir=" + scratch_.path() + "/state",
+                                        "--placement=" + placement_->address()};
+    command.insert(command.end(), more.begin(), more.end());
+    tracker_ = std::make_unique<ServiceProcess>(scratch_.path(), "tracker", std::move(command));
+    EXPECT_TRUE(tracker_->AwaitAddress().ok()) << tracker_->Log();
+    host_ = tracker_pb::TrackerService::NewStub(ChannelTo(tracker_->address()));
+    instances_ = pb::InstanceService::NewStub(ChannelTo(placement_->address()));
+    // The tracker takes claims once placement has its report and it has placement's records.
+    EXPECT_TRUE(Eventually([this] {
+      const tracker_pb::GetNodeViewResponse view = View();
+      node_ = view.node().node_uuid();
+      return view.node().acknowledged_sequence() > 0 && view.providers_size() > 0;
+    })) << tracker_->Log();
+  }
+  static bool Eventually(const std::function<bool()>& holds) {
+    const absl::Time deadline = absl::Now() + absl::Seconds(30);
+    while (!holds()) {
+      if (absl::Now() >= deadline) return false;
+    }
+    return true;
+  }
+
+  tracker_pb::GetNodeViewResponse View() {
+    tracker_pb::GetNodeViewResponse view;
+    host_->GetNodeView(Context().get(), {}, &view);
+    return view;
+  }
+  // The record of a new instance, as a scheduler makes it.
+  pb::Instance Create() {
+    pb::SetInstanceRequest request;
+    pb::Instance* const instance = request.mutable_instance();
+    instance->set_uuid(placement::Uuid::Random().ToString());
+    instance->set_project_id("p");
+    instance->set_user_id("u");
+    instance->set_vm_state("building");
+    instance->set_task_state("spawning");
+    instance->mutable_flavor()->set_vcpus(1);
+    instance->mutable_flavor()->set_memory_mib(256);
+    pb::SetInstanceResponse response;
+    const grpc::Status status = instances_->SetInstance(Context().get(), request, &response);
+    EXPECT_TRUE(status.ok()) << status.error_message();
+    return response.instance();
+  }
+  pb::Instance Get(const pb::Instance& instance) {
+    pb::GetInstanceRequest request;
+    request.set_instance_uuid(instance.uuid());
+    pb::GetInstanceResponse response;
+    const grpc::Status status = instances_->GetInstance(Context().get(), request, &response);
+    EXPECT_TRUE(status.ok()) << status.error_message();
+    return response.instance();
+  }
+  void Allocate(const pb::Instance& instance) {
+    const grpc::Status status = Schedule(ChannelTo(placement_->address()), instance.uuid(), node_);
+    EXPECT_TRUE(status.ok()) << status.error_message();
+  }
+  tracker_pb::ClaimInstanceRequest ClaimOf(const pb::Instance& instance,
+                                           const std::string& request_id = "") {
+    tracker_pb::ClaimInstanceRequest request;
+    request.set_request_id(request_id);
+    request.set_node_uuid(node_);
+    *request.mutable_instance() = instance;
+    return request;
+  }
+  grpc::Status Claim(const tracker_pb::ClaimInstanceRequest& request,
+                     tracker_pb::ClaimInstanceResponse* response) {
+    return host_->ClaimInstance(Context().get(), request, response);
+  }
+
+  placement::ScratchDirectory scratch_;
+  std::unique_ptr<PlacementServer> placement_;
+  std::unique_ptr<ServiceProcess> tracker_;
+  std::unique_ptr<tracker_pb::TrackerService::Stub> host_;
+  std::unique_ptr<pb::InstanceService::Stub> instances_;
+  std::string node_;
+};
+
+}  // namespace berth::e2e
+
+#endif  // BERTH_TESTS_E2E_HOST_CLAIM_FIXTURE_H_
