@@ -143,9 +143,10 @@ void Node::EndLocked(const Uuid& instance_uuid, const std::string& claim_id, Cla
 
 void Node::AnswerEndLocked(Write* write, const absl::Status& answer, Replies* replies) {
   const Uuid uuid = write->claim.instance.uuid;
+  const std::string claim_id = ClaimIdOf(write->claim);
   // Without a record there is nothing to write: the claim is gone (T-166).
   if (answer.ok() || absl::IsNotFound(answer)) {
-    if (GivesBack(*write)) answers_.Forget(ClaimIdOf(write->claim));
+    if (GivesBack(*write)) answers_.Forget(claim_id);
     const OpenClaim claim = write->claim;
     return replies->Add(writes_.Take(uuid), ClaimResult{claim, true});
   }

@@ -9,6 +9,7 @@
 #include "google/rpc/error_details.pb.h"
 #include "tracker/audit/report.h"
 #include "tracker/ground/uuid.h"
+#include "tracker/uplink/record_form.h"
 
 namespace berth::tracker {
 namespace {
@@ -162,14 +163,13 @@ void FitNodeBytes(int devices_left_out, v1::Report* report) {
 // A number that placement refuses in an inventory becomes one that it takes, so that the audit can
 // add and divide.
 Inventory ReadInventory(const v1::Inventory& wire) {
-  constexpr int64_t kUnitMax = 2147483647;
   constexpr double kRatioMax = 3.40282e38;
-  const auto amount = [](int64_t value) { return std::clamp<int64_t>(value, 0, kUnitMax); };
+  const auto amount = [](int64_t value) { return std::clamp<int64_t>(value, 0, kRecordAmountMax); };
   const bool has_ratio = wire.allocation_ratio() > 0 && wire.allocation_ratio() <= kRatioMax;
   return {amount(wire.total()),
           amount(wire.reserved()),
           wire.has_min_unit() ? amount(wire.min_unit()) : 1,
-          wire.has_max_unit() ? amount(wire.max_unit()) : kUnitMax,
+          wire.has_max_unit() ? amount(wire.max_unit()) : kRecordAmountMax,
           wire.has_step_size() ? amount(wire.step_size()) : 1,
           has_ratio ? wire.allocation_ratio() : 1.0};
 }
