@@ -73,7 +73,7 @@ ROOMS = {
                          "tracker/uplink", "services/process"],
     "services/cli/text": ["placement/ground"],
     "services/cli/session": CLI + ["services/cli/text"],
-    "services/cli/commands": ["services/cli/text", "services/cli/session"],
+    "services/cli/commands": ["placement/ground", "services/cli/text", "services/cli/session"],
     "services/cli": CLI + ["services/cli/session", "services/cli/commands"],
 }
 FOLDER_SOURCES_MAX = 40
