@@ -14,6 +14,7 @@
 #include "tracker/account/account.h"
 #include "tracker/audit/records.h"
 #include "tracker/facts/facts.h"
+#include "tracker/ground/boot_clock.h"
 
 namespace berth::tracker {
 
@@ -29,8 +30,7 @@ struct LeftBehind {
 
 // For everything that was left behind at the last audit, by uuid and text: since when it has been
 // seen so.
-using LeftBehindMemory =
-    std::map<std::pair<std::string, std::string>, std::chrono::steady_clock::time_point>;
+using LeftBehindMemory = std::map<std::pair<std::string, std::string>, MonotonicTime>;
 
 // Returns first the guests, then the allocations, each sorted by uuid.
 //

@@ -14,6 +14,7 @@
 #include "absl/strings/str_cat.h"
 #include "tests/tracker/uplink/fixture.h"
 #include "tracker/claims/refusal.h"
+#include "tracker/ground/boot_clock.h"
 #include "tracker/uplink/push.h"
 #include "tracker/uplink/record_messages.h"
 
@@ -322,7 +323,7 @@ class ClaimTest : public UplinkTest {
             }
             return false;
           },
-          std::chrono::steady_clock::now());
+          BootClock::now());
       return has_all;
     });
   }
