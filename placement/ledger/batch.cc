@@ -178,7 +178,7 @@ void Batch::Apply(const Decided& decided) {
                   command.method});
 }
 
-bool Batch::BeginAll(absl::Time now) {
+bool Batch::BeginAll(BootTime now) {
   return std::all_of(decided_.begin(), decided_.end(), [now](const Decided& decided) {
     return WhyNotBegin(*decided.pending, now).ok() && decided.pending->Begin();
   });

@@ -18,6 +18,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/time/time.h"
 #include "placement/commands/decision.h"
+#include "placement/ground/boot_clock.h"
 #include "placement/ledger/batch_tally.h"
 #include "placement/ledger/command_queue.h"
 #include "placement/log/codec.h"
@@ -76,7 +77,7 @@ class Batch {
   // Begins all commands. Returns false if a command was answered or cancelled, or if its deadline
   // is not after `now`. The batch must then not be sent, because it contains what that command
   // changes; the caller calls ReturnAll.
-  bool BeginAll(absl::Time now);
+  bool BeginAll(BootTime now);
   // Makes all commands of the batch wait again. To be called only if it is certain that PostgreSQL
   // has not written the batch and never will.
   void ReturnAll();

@@ -7,7 +7,7 @@
 #include <utility>
 #include <variant>
 
-#include "absl/time/clock.h"
+#include "placement/ground/boot_clock.h"
 #include "placement/ground/check.h"
 #include "placement/values/refusal.h"
 
@@ -23,7 +23,7 @@ int WeightOf(const Command& command) {
   return std::max(static_cast<int>(consumers), 1);
 }
 
-absl::Status WhyNotBegin(const Pending& pending, absl::Time now) {
+absl::Status WhyNotBegin(const Pending& pending, BootTime now) {
   if (pending.cancelled && *pending.cancelled) {
     return absl::CancelledError("the call was cancelled before the write began: nothing was done");
   }
@@ -111,10 +111,10 @@ std::vector<PendingPtr> CommandQueue::Take(int weight_max, absl::Duration wait) 
 }
 
 void CommandQueue::Rest(absl::Duration pause) {
-  const absl::Time until = absl::Now() + pause;
+  const BootTime until = BootNow() + pause;
   const MutexLock lock(&mutex_);
-  while (!nudged_ && absl::Now() < until) {
-    changed_.WaitFor(&mutex_, absl::ToChronoNanoseconds(until - absl::Now()));
+  while (!nudged_ && BootNow() < until) {
+    changed_.WaitFor(&mutex_, absl::ToChronoNanoseconds(until - BootNow()));
   }
   nudged_ = false;
 }
@@ -157,7 +157,7 @@ void CommandQueue::AddBegun(const std::vector<PendingPtr>& pendings) {
   begun_.insert(begun_.end(), pendings.begin(), pendings.end());
 }
 
-std::vector<Answer> CommandQueue::Expire(absl::Time now) {
+std::vector<Answer> CommandQueue::Expire(BootTime now) {
   std::vector<Answer> answers;
   int64_t left = 0;
   const MutexLock lock(&mutex_);

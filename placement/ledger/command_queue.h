@@ -17,6 +17,7 @@
 #include "absl/time/time.h"
 #include "placement/commands/command.h"
 #include "placement/commands/decision.h"
+#include "placement/ground/boot_clock.h"
 #include "placement/ground/mutex.h"
 #include "placement/ledger/answerer.h"
 
@@ -27,7 +28,7 @@ struct Pending {
   enum class Phase { kWaiting, kBegun, kAnswered };
 
   Command command;
-  absl::Time deadline;
+  BootTime deadline = absl::InfiniteDuration();
   std::shared_ptr<std::atomic<bool>> cancelled;  // may be null
   absl::AnyInvocable<void(Decision)> done;       // belongs to the thread that moved it to kAnswered
   std::atomic<Phase> phase{Phase::kWaiting};
@@ -51,7 +52,7 @@ using PendingPtr = std::shared_ptr<Pending>;
 int WeightOf(const Command& command);
 
 // OK, or the refusal of a command that was cancelled or whose deadline is not after `now`.
-absl::Status WhyNotBegin(const Pending& pending, absl::Time now);
+absl::Status WhyNotBegin(const Pending& pending, BootTime now);
 
 class CommandQueue {
  public:
@@ -93,7 +94,7 @@ class CommandQueue {
   // Returns the answers to all commands whose deadline is not after `now`, and to waiting commands
   // that were cancelled. A waiting command leaves the queue, and its answer says that nothing was
   // done. A begun command stays with the writer, and its answer is "outcome unknown".
-  std::vector<Answer> Expire(absl::Time now);
+  std::vector<Answer> Expire(BootTime now);
 
  private:
   void Signal() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);

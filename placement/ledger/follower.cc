@@ -35,7 +35,7 @@ void Follower::Watch(absl::Duration limit) {
 absl::StatusOr<int> Follower::Follow() {
   const MutexLock following(&following_);
   BERTH_ASSIGN_OR_RETURN(const std::shared_ptr<Database> database, Open());
-  const absl::Duration began = publisher_->BootTime();
+  const absl::Duration began = publisher_->boot_now();
   BERTH_ASSIGN_OR_RETURN(const CatchUpStep step, CatchUp(*database, *publisher_, kRowsAtOnce));
   health_->followed_rows += step.applied;
   BERTH_RETURN_IF_ERROR(LookAtOldest(*database, began));

@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "absl/time/clock.h"
+#include "placement/ground/boot_clock.h"
 #include "placement/ledger/answerer.h"
 #include "placement/ledger/command_queue.h"
 #include "placement/ledger/follower.h"
@@ -66,7 +66,7 @@ Ledger::Ledger(const LedgerOptions& options, StatePtr first, const std::optional
                                        health_.get())),
       follower_(std::make_unique<Follower>(options.database_url, publisher_.get(), health_.get())),
       position_file_(options.position_path) {
-  publisher_->SetFresh(publisher_->BootTime());
+  publisher_->SetFresh(publisher_->boot_now());
   if (lost) {
     const Revision newest = publisher_->Newest()->position().revision;
     health_->SetLost(*lost);
@@ -79,7 +79,7 @@ Ledger::Ledger(const LedgerOptions& options, StatePtr first, const std::optional
   writer_->Start();
 }
 
-Ledger::~Ledger() { Stop(absl::Now() + absl::Seconds(5)); }
+Ledger::~Ledger() { Stop(BootNow() + absl::Seconds(5)); }
 
 absl::StatusOr<std::unique_ptr<Ledger>> Ledger::Open(const LedgerOptions& options) {
   DatabaseWatch nobody;  // watches no call: the start may take long
@@ -91,7 +91,7 @@ absl::StatusOr<std::unique_ptr<Ledger>> Ledger::Open(const LedgerOptions& option
   return std::unique_ptr<Ledger>(new Ledger(options, std::move(first), lost));
 }
 
-void Ledger::Submit(Command command, absl::Time deadline,
+void Ledger::Submit(Command command, BootTime deadline,
                     std::shared_ptr<std::atomic<bool>> cancelled,
                     absl::AnyInvocable<void(Decision)> done) {
   absl::Status refused = health_->WhyNoWrites();
@@ -116,7 +116,7 @@ StatePtr Ledger::Newest() const { return publisher_->Newest(); }
 absl::StatusOr<StatePtr> Ledger::Fresh() const { return publisher_->Fresh(); }
 StatePtr Ledger::Recent(Revision revision) const { return publisher_->Recent(revision); }
 
-void Ledger::AwaitRevision(Revision minimum, absl::Time deadline,
+void Ledger::AwaitRevision(Revision minimum, BootTime deadline,
                            absl::AnyInvocable<void(absl::StatusOr<StatePtr>)> ready) {
   publisher_->AwaitRevision(minimum, deadline, std::move(ready));
 }
@@ -127,7 +127,7 @@ void Ledger::Watchdog() {
   writer_->Watch();
   follower_->Watch(options_.no_progress_max);
   watch_.ShutIfSlow(kTablesWithin);
-  const absl::Time now = absl::Now();
+  const BootTime now = BootNow();
   answerer_->Post(queue_->Expire(now));
   publisher_->Expire(now);
   publisher_->FreeOld();
@@ -191,7 +191,7 @@ LedgerHealth Ledger::health() const {
   return health;
 }
 
-void Ledger::Stop(absl::Time settle_until) {
+void Ledger::Stop(BootTime settle_until) {
   queue_->Close();
   writer_->Stop(settle_until);
   follower_->Watch(absl::ZeroDuration());

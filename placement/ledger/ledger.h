@@ -31,6 +31,7 @@
 #include "absl/time/time.h"
 #include "placement/commands/command.h"
 #include "placement/commands/decision.h"
+#include "placement/ground/boot_clock.h"
 #include "placement/ground/mutex.h"
 #include "placement/ledger/epoch.h"
 #include "placement/ledger/health.h"
@@ -80,7 +81,7 @@ class Ledger {
   // Nothing was written if the status is neither OK nor kDeadlineExceeded without a reason.
   //
   // REQUIRES: every string in `command` is valid UTF-8 without U+0000.
-  void Submit(Command command, absl::Time deadline, std::shared_ptr<std::atomic<bool>> cancelled,
+  void Submit(Command command, BootTime deadline, std::shared_ptr<std::atomic<bool>> cancelled,
               absl::AnyInvocable<void(Decision)> done);
 
   // The newest published state; never null.
@@ -95,7 +96,7 @@ class Ledger {
   //   kUnavailable        the state is stale, or the ledger stops
   //   kDeadlineExceeded   REVISION_NOT_REACHED: `deadline` passed first
   // `ready` runs on this thread or on the answering thread, and must be quick.
-  void AwaitRevision(Revision minimum, absl::Time deadline,
+  void AwaitRevision(Revision minimum, BootTime deadline,
                      absl::AnyInvocable<void(absl::StatusOr<StatePtr>)> ready);
   // The state at exactly `revision` if it is one of the last 8 published states; else null.
   StatePtr Recent(Revision revision) const;
@@ -135,7 +136,7 @@ class Ledger {
   // Refuses new commands, waits until `settle_until` at most for the outcomes of the commands that
   // a batch has begun to decide, and ends both threads. A command whose outcome is then still
   // unknown gets kDeadlineExceeded without a reason. A second call does nothing.
-  void Stop(absl::Time settle_until);
+  void Stop(BootTime settle_until);
 
  private:
   // `lost`: a position that the database has lost; an operator must then act. None: nothing is

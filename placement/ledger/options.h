@@ -8,6 +8,7 @@
 
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
+#include "placement/ground/boot_clock.h"
 
 namespace berth::placement {
 
@@ -54,9 +55,10 @@ struct LedgerOptions {
   // The path of a file that keeps the newest position of this process. The next start compares the
   // file with the database. Empty: there is no such file.
   std::string position_path;
+  // Read only for the first position (LedgerClock).
   std::function<absl::Time()> wall_clock = absl::Now;
-  // A monotonic clock that also runs while the machine sleeps. Empty: CLOCK_BOOTTIME.
-  std::function<absl::Duration()> boot_clock;
+  // Measures the ages of states and leases. Deadlines are always times of BootNow.
+  std::function<BootTime()> boot_clock = BootNow;
   LedgerRoads roads = LedgerRoads::kByHistory;
   std::function<void(LedgerStep)> at_step;  // called by the writer's thread; for tests
   std::function<void(const std::string&)>

@@ -1,7 +1,5 @@
 #include "placement/ledger/publisher.h"
 
-#include <time.h>
-
 #include <optional>
 #include <utility>
 
@@ -18,12 +16,6 @@ constexpr size_t kRecentMax = 8;
 // At most this many old states wait for FreeOld.
 constexpr size_t kOldMax = 32;
 constexpr absl::Duration kWaitAgainAfter = absl::Milliseconds(200);
-
-absl::Duration SystemBootClock() {
-  timespec now{};
-  clock_gettime(CLOCK_BOOTTIME, &now);
-  return absl::DurationFromTimespec(now);
-}
 
 absl::Status NotReached() {
   return Refuse(
@@ -42,7 +34,7 @@ absl::Status TooManyWait() {
 Publisher::Publisher(const LedgerOptions& options, StatePtr first, Answerer* answerer)
     : staleness_max_(options.staleness_max),
       awaits_max_(options.awaits_max),
-      boot_clock_(options.boot_clock ? options.boot_clock : SystemBootClock),
+      boot_clock_(options.boot_clock),
       answerer_(answerer),
       feed_({options.feed_rows_kept, options.feed_changes_kept, options.feed_bytes_kept}) {
   recent_.push_back(std::make_shared<const State>());
@@ -72,7 +64,7 @@ StatePtr Publisher::Recent(Revision revision) const {
   return nullptr;
 }
 
-void Publisher::AwaitRevision(Revision minimum, absl::Time deadline,
+void Publisher::AwaitRevision(Revision minimum, BootTime deadline,
                               absl::AnyInvocable<void(absl::StatusOr<StatePtr>)> ready) {
   absl::StatusOr<StatePtr> answer = Fresh();
   {
@@ -94,7 +86,7 @@ void Publisher::AwaitRevision(Revision minimum, absl::Time deadline,
   ready(std::move(answer));
 }
 
-void Publisher::Expire(absl::Time now) {
+void Publisher::Expire(BootTime now) {
   TellWaiters([now](const Waiter& waiter) -> std::optional<absl::StatusOr<StatePtr>> {
     if (waiter.deadline > now) return std::nullopt;
     return NotReached();

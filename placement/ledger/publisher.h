@@ -33,6 +33,7 @@
 #include "absl/functional/function_ref.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "placement/ground/boot_clock.h"
 #include "placement/ground/mutex.h"
 #include "placement/ledger/answerer.h"
 #include "placement/ledger/options.h"
@@ -51,10 +52,10 @@ class Publisher {
   StatePtr Newest() const;
   absl::StatusOr<StatePtr> Fresh() const;
   StatePtr Recent(Revision revision) const;
-  void AwaitRevision(Revision minimum, absl::Time deadline,
+  void AwaitRevision(Revision minimum, BootTime deadline,
                      absl::AnyInvocable<void(absl::StatusOr<StatePtr>)> ready);
   // Refuses the waiting readers whose deadline is `now` or earlier: the revision was not reached.
-  void Expire(absl::Time now);
+  void Expire(BootTime now);
   // Frees the states that are no longer recent. Another thread than the writer calls this, because
   // it takes long: a batch replaces thousands of blocks of memory.
   void FreeOld();
@@ -83,14 +84,14 @@ class Publisher {
   void SetFresh(absl::Duration began);
   // How much time has passed since the newest `began` that SetFresh was called with.
   absl::Duration staleness() const;
-  absl::Duration BootTime() const { return boot_clock_(); }
+  BootTime boot_now() const { return boot_clock_(); }
 
   Feed& feed() { return feed_; }
 
  private:
   struct Waiter {
     Revision minimum;
-    absl::Time deadline;
+    BootTime deadline;
     absl::AnyInvocable<void(absl::StatusOr<StatePtr>)> ready;
   };
 

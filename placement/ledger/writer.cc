@@ -5,7 +5,7 @@
 #include <variant>
 
 #include "absl/strings/str_cat.h"
-#include "absl/time/clock.h"
+#include "placement/ground/boot_clock.h"
 #include "placement/ground/check.h"
 #include "placement/ground/thread_name.h"
 #include "placement/ledger/catch_up.h"
@@ -39,25 +39,25 @@ Writer::Writer(const LedgerOptions& options, Publisher* publisher, CommandQueue*
       answerer_(answerer),
       health_(health),
       roads_(options.roads),
-      clock_(options.wall_clock, [publisher] { return publisher->BootTime(); }) {
+      clock_(options.wall_clock, [publisher] { return publisher->boot_now(); }) {
   clock_.Now(publisher_->Newest()->position());
 }
 
-Writer::~Writer() { Stop(absl::InfinitePast()); }
+Writer::~Writer() { Stop(-absl::InfiniteDuration()); }
 
 void Writer::Start() {
   thread_ = std::thread([this] { Run(); });
 }
 
-void Writer::Stop(absl::Time settle_until) {
-  settle_until_ns_ = absl::ToUnixNanos(settle_until);
+void Writer::Stop(BootTime settle_until) {
+  settle_until_ns_ = absl::ToInt64Nanoseconds(settle_until);
   stopping_ = true;
   queue_->Nudge();
   if (!thread_.joinable()) return;
   {
     const MutexLock lock(&mutex_);
-    while (!ended_ && absl::Now() < settle_until) {
-      ended_changed_.WaitFor(&mutex_, absl::ToChronoNanoseconds(settle_until - absl::Now()));
+    while (!ended_ && BootNow() < settle_until) {
+      ended_changed_.WaitFor(&mutex_, absl::ToChronoNanoseconds(settle_until - BootNow()));
     }
     // If the writer's thread waits for the database, Shut makes its call fail.
     if (!ended_ && database_) database_->Shut();
@@ -74,14 +74,14 @@ void Writer::Watch() {
 bool Writer::ConnectsSlowly() const {
   const int64_t since_ns = connecting_since_ns_;
   return since_ns != 0 &&
-         publisher_->BootTime() - absl::Nanoseconds(since_ns) >= options_.no_progress_max;
+         publisher_->boot_now() - absl::Nanoseconds(since_ns) >= options_.no_progress_max;
 }
 
 // Whether the thread was told to stop, and has either settled everything or has no time left to
 // settle.
 bool Writer::MustEnd() const {
   if (!stopping_) return false;
-  return turns_.settled() || absl::Now() >= absl::FromUnixNanos(settle_until_ns_);
+  return turns_.settled() || BootNow() >= absl::Nanoseconds(settle_until_ns_.load());
 }
 
 void Writer::Run() {
@@ -117,7 +117,7 @@ void Writer::Run() {
 }
 
 bool Writer::Connect() {
-  connecting_since_ns_ = absl::ToInt64Nanoseconds(publisher_->BootTime());
+  connecting_since_ns_ = absl::ToInt64Nanoseconds(publisher_->boot_now());
   auto database = ConnectToPrimary(options_.database_url, "berth-placement writer");
   absl::Status status = database.status();
   if (status.ok()) status = (*database)->Run(WriterSettingsSql(), nullptr);
@@ -180,7 +180,7 @@ void Writer::TakeLongRoad(const std::vector<PendingPtr>& commands) {
     const std::optional<RequestKey> key = KeyOf(pending->command);
     if (key) keys.push_back(*key);
   }
-  const absl::Duration began = publisher_->BootTime();
+  const absl::Duration began = publisher_->boot_now();
   const Position known = publisher_->Newest()->position();
   const absl::StatusOr<LockedHead> locked =
       LockAndReadHead(*connection_, known.revision.number, kRowsWithLock, keys);
@@ -261,7 +261,7 @@ bool Writer::MayDecide(const Pending& pending) const {
   return turns_.turn() != Turn::kShared || !IsLarge(pending.command, options_.batch_rows_max);
 }
 
-absl::Status Writer::WhyNotDecide(const Pending& pending, absl::Time now) const {
+absl::Status Writer::WhyNotDecide(const Pending& pending, BootTime now) const {
   if (pending.losses < kLossesMax) return WhyNotBegin(pending, now);
   return NotDone(
       "the connection to the database broke twice during this write: nothing was done, try again");
@@ -279,8 +279,8 @@ Batch::Verdict Writer::Offer(const PendingPtr& pending, bool first, bool others_
 }
 
 bool Writer::DecideAll(const std::vector<PendingPtr>& commands, bool first, Batch& batch) {
-  const absl::Time now = absl::Now();
-  const absl::Duration until = publisher_->BootTime() + options_.batch_deciding_max;
+  const BootTime now = BootNow();
+  const absl::Duration until = publisher_->boot_now() + options_.batch_deciding_max;
   int64_t facts_bytes = 0;
   std::vector<PendingPtr> rest;
   for (size_t i = 0; i < commands.size(); ++i) {
@@ -292,7 +292,7 @@ bool Writer::DecideAll(const std::vector<PendingPtr>& commands, bool first, Batc
     }
     const bool full = batch.row_count() >= options_.batch_rows_max ||
                       facts_bytes >= options_.batch_facts_bytes_max ||
-                      publisher_->BootTime() > until;
+                      publisher_->boot_now() > until;
     const bool others_wait = i + 1 < commands.size() || queue_->size() > 0;
     const Batch::Verdict verdict =
         !first && full ? Batch::Verdict::kFull : Offer(pending, first, others_wait, batch);
@@ -317,7 +317,7 @@ void Writer::Write(std::unique_ptr<Batch> batch) {
                                           : batch->Sql(options_.log_rows_kept);
   if (writes) publisher_->BeginCommit(batch->id());
   Step(LedgerStep::kBeforeWrite);
-  const absl::Duration began = publisher_->BootTime();
+  const absl::Duration began = publisher_->boot_now();
   writing_rows_ = batch->row_count();
   QueryRows rows;
   const absl::Status status = connection_->RunAndCommit(sql, &rows);

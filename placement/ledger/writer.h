@@ -28,6 +28,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "placement/ground/boot_clock.h"
 #include "placement/ground/mutex.h"
 #include "placement/ledger/answerer.h"
 #include "placement/ledger/batch.h"
@@ -61,7 +62,7 @@ class Writer {
   // Waits until all batches are settled (turns.h), until `settle_until` at the latest. Tells the
   // callers of all other commands that nothing was done, then ends the thread. A second call does
   // nothing. REQUIRES: the queue is closed.
-  void Stop(absl::Time settle_until);
+  void Stop(BootTime settle_until);
   // Shuts the connection if the call that runs on it has taken longer than no_progress_max plus 1
   // ms for each row that the call writes.
   void Watch();
@@ -146,7 +147,7 @@ class Writer {
   // known to be large (IsLarge).
   bool MayDecide(const Pending& pending) const;
   // OK, or a refusal: the call was cancelled, its deadline passed, or its batch was lost too often.
-  absl::Status WhyNotDecide(const Pending& pending, absl::Time now) const;
+  absl::Status WhyNotDecide(const Pending& pending, BootTime now) const;
   // Offers `pending` to `batch`. `first`: no other command of the queue was offered to the batch, so
   // this one may be large if the turn allows it.
   Batch::Verdict Offer(const PendingPtr& pending, bool first, bool others_wait, Batch& batch);

@@ -138,7 +138,7 @@ void Writer::Refused(const absl::Status& status, Batch& batch) {
 
 void Writer::RefusedAlone(const absl::Status& status, const PendingPtr& pending) {
   if (SqlStateOf(status) == kRowsDiffer && reloaded_for_ != pending) {
-    const absl::Duration now = publisher_->BootTime();
+    const absl::Duration now = publisher_->boot_now();
     health_->Tell(absl::StrCat(
         "the tables differ from what this process has in memory, so they are loaded again: ",
         status.message()));

@@ -20,7 +20,7 @@ constexpr absl::Duration kRefusedWait = absl::Seconds(10);
 bool Writer::LeasesWantBatch() {
   const StatePtr state = publisher_->Newest();
   const std::optional<absl::Time> end = state->first_lease_end();
-  if (!end || absl::ToInt64Nanoseconds(publisher_->BootTime()) < *leases_wait_until_ns_) {
+  if (!end || absl::ToInt64Nanoseconds(publisher_->boot_now()) < *leases_wait_until_ns_) {
     return false;
   }
   return *end <= clock_.Now(state->position()) || TimeIsOld(state->position());
@@ -53,8 +53,8 @@ void Writer::OfferExpiry(Batch& batch) {
   auto expiry = std::make_shared<Pending>();
   expiry->command.actor = kLeaseActor;
   expiry->command.body = ExpireLeases();
-  expiry->deadline = absl::InfiniteFuture();
-  const absl::Duration retry_at = publisher_->BootTime() + kRefusedWait;
+  expiry->deadline = absl::InfiniteDuration();
+  const absl::Duration retry_at = publisher_->boot_now() + kRefusedWait;
   expiry->done = [retry_at, wait = leases_wait_until_ns_](const Decision& decision) {
     if (!decision.status.ok()) *wait = absl::ToInt64Nanoseconds(retry_at);
   };
@@ -62,7 +62,7 @@ void Writer::OfferExpiry(Batch& batch) {
 }
 
 void Writer::PutOffLeases() {
-  *leases_wait_until_ns_ = absl::ToInt64Nanoseconds(publisher_->BootTime() + kRefusedWait);
+  *leases_wait_until_ns_ = absl::ToInt64Nanoseconds(publisher_->boot_now() + kRefusedWait);
 }
 
 }  // namespace berth::placement

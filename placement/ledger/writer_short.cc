@@ -9,7 +9,7 @@
 #include <variant>
 
 #include "absl/strings/str_cat.h"
-#include "absl/time/clock.h"
+#include "placement/ground/boot_clock.h"
 #include "placement/ledger/writer.h"
 #include "placement/store/rows.h"
 
@@ -64,7 +64,7 @@ bool Writer::Send(Batch& batch, std::unique_ptr<Batch>* before) {
     AnswerCommitted(*std::exchange(*before, nullptr));
   }
   Step(LedgerStep::kDecided);
-  if (!batch.BeginAll(absl::Now())) {
+  if (!batch.BeginAll(BootNow())) {
     ++health_->dropped_batches;
     // Under load, other commands may be too late when this batch has been decided again. The long
     // road leaves out only the commands that are too late.
@@ -76,7 +76,7 @@ bool Writer::Send(Batch& batch, std::unique_ptr<Batch>* before) {
     publisher_->BeginCommit(batch.id());
     Step(LedgerStep::kBeforeWrite);
   }
-  sent_at_ = publisher_->BootTime();
+  sent_at_ = publisher_->boot_now();
   writing_rows_ = batch.row_count();
   const absl::Status status = connection_->Send(sql);
   if (status.ok()) return true;

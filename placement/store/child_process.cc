@@ -17,6 +17,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
+#include "placement/ground/boot_clock.h"
 
 namespace berth::placement {
 namespace {
@@ -80,7 +81,7 @@ absl::StatusOr<pid_t> Spawn(const ChildOptions& options) {
 }
 
 absl::StatusOr<int> WaitForChild(pid_t pid, absl::Duration limit) {
-  const absl::Time end = absl::Now() + limit;
+  const BootTime end = BootNow() + limit;
   while (true) {
     int status = 0;
     const pid_t ended = waitpid(pid, &status, WNOHANG);
@@ -89,7 +90,7 @@ absl::StatusOr<int> WaitForChild(pid_t pid, absl::Duration limit) {
     }
     if (ended < 0 && errno != EINTR)
       return absl::NotFoundError(absl::StrCat("process ", pid, " has already ended"));
-    if (absl::Now() >= end)
+    if (BootNow() >= end)
       return absl::DeadlineExceededError(
           absl::StrCat("process ", pid, " did not end within ", absl::FormatDuration(limit)));
     absl::SleepFor(kWaitInterval);

@@ -20,6 +20,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "absl/time/clock.h"
+#include "placement/ground/boot_clock.h"
 #include "placement/ground/check.h"
 #include "placement/store/child_process.h"
 #include "placement/store/database.h"
@@ -115,9 +116,9 @@ absl::StatusOr<std::string> FindPrograms(const std::string& data) {
 
 // Waits until process `pid` (our child or not) has ended; false if it still runs after `limit`.
 bool WaitUntilGone(pid_t pid, absl::Duration limit) {
-  const absl::Time end = absl::Now() + limit;
+  const BootTime end = BootNow() + limit;
   while (IsRunning(pid)) {
-    if (absl::Now() >= end) return false;
+    if (BootNow() >= end) return false;
     absl::SleepFor(kPollInterval);
   }
   return true;
@@ -181,8 +182,8 @@ class Cluster::Impl {
   }
 
   absl::Status AwaitReady() {
-    const absl::Time end = absl::Now() + kStartLimit;
-    while (absl::Now() < end) {
+    const BootTime end = BootNow() + kStartLimit;
+    while (BootNow() < end) {
       const absl::StatusOr<int> code = WaitForChild(postmaster_, absl::ZeroDuration());
       if (code.ok()) {
         postmaster_ = -1;
@@ -206,7 +207,7 @@ class Cluster::Impl {
         "the private PostgreSQL was started, but did not become ready in time: ", EndOf(log_)));
   }
 
-  absl::StatusOr<absl::Duration> Tend(absl::Time now) {
+  absl::StatusOr<absl::Duration> Tend(BootTime now) {
     if (postmaster_ > 0) {
       const absl::StatusOr<int> code = WaitForChild(postmaster_, absl::ZeroDuration());
       if (!code.ok()) return absl::InfiniteDuration();
@@ -241,9 +242,9 @@ class Cluster::Impl {
         if (ours == pid) StopServer(pid);
       }
     }
-    const absl::Time end = absl::Now() + kImmediateStopLimit;
+    const BootTime end = BootNow() + kImmediateStopLimit;
     std::vector<pid_t> rest = ProcessesIn(data_, "postgres");
-    while (!rest.empty() && absl::Now() < end) {
+    while (!rest.empty() && BootNow() < end) {
       for (const pid_t ours : rest) kill(ours, SIGKILL);
       absl::SleepFor(kPollInterval);
       rest = ProcessesIn(data_, "postgres");
@@ -253,7 +254,7 @@ class Cluster::Impl {
   }
 
   // Decides when the server that ended at `now` is started again. Fails if it shall stay down.
-  absl::Status NoteEnd(absl::Time now, absl::string_view how) {
+  absl::Status NoteEnd(BootTime now, absl::string_view how) {
     const std::string words = absl::StrCat("the private PostgreSQL ended ", how);
     const std::optional<absl::Duration> pause = pace_.NoteEnd(now);
     if (!pause) {
@@ -356,13 +357,13 @@ class Cluster::Impl {
   int lock_ = -1;
   pid_t postmaster_ = -1;
   RestartPace pace_;
-  absl::Time start_at_ = absl::InfinitePast();  // when a server that is down is started again
+  BootTime start_at_ = -absl::InfiniteDuration();  // when a server that is down is started again
 };
 
 Cluster::Cluster(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 Cluster::~Cluster() = default;
 
-absl::StatusOr<absl::Duration> Cluster::Tend(absl::Time now) { return impl_->Tend(now); }
+absl::StatusOr<absl::Duration> Cluster::Tend(BootTime now) { return impl_->Tend(now); }
 
 absl::StatusOr<std::unique_ptr<Cluster>> Cluster::Start(ClusterOptions options) {
   auto impl = std::make_unique<Impl>(std::move(options));

@@ -21,6 +21,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
+#include "placement/ground/boot_clock.h"
 
 namespace berth::placement {
 
@@ -53,7 +54,7 @@ class Cluster {
   // InfiniteDuration, because SIGCHLD announces the end of the server. Does not wait until the
   // server accepts connections. Fails with kResourceExhausted if the server ended too often; the
   // server then stays down.
-  absl::StatusOr<absl::Duration> Tend(absl::Time now);
+  absl::StatusOr<absl::Duration> Tend(BootTime now);
 
   // A connection string to database `name` of this cluster.
   std::string Url(absl::string_view name) const;

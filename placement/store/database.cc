@@ -4,7 +4,6 @@
 #include <libpq-fe.h>
 #include <poll.h>
 #include <sys/socket.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <array>
@@ -18,6 +17,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
+#include "placement/ground/boot_clock.h"
 #include "placement/ground/check.h"
 
 namespace berth::placement {
@@ -88,11 +88,7 @@ absl::Status Refused(const std::string& sqlstate, absl::string_view text) {
   return status;
 }
 
-int64_t BootTimeNs() {
-  timespec now{};
-  clock_gettime(CLOCK_BOOTTIME, &now);
-  return absl::ToInt64Nanoseconds(absl::DurationFromTimespec(now));
-}
+int64_t BootTimeNs() { return absl::ToInt64Nanoseconds(BootNow()); }
 
 // The values of `statement` as libpq takes them.
 std::vector<const char*> Pointers(const Statement& statement) {

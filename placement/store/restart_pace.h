@@ -9,6 +9,7 @@
 #include <optional>
 
 #include "absl/time/time.h"
+#include "placement/ground/boot_clock.h"
 
 namespace berth::placement {
 
@@ -21,7 +22,7 @@ class RestartPace {
   // Notes that the server ended at `now`. Returns how long to wait before it is started again: 0 s
   // after the first end within the window, then 1 s, 2 s, 4 s, 8 s. Returns nullopt if the server
   // ended more than kEndsMax times within the window: it is not started again.
-  std::optional<absl::Duration> NoteEnd(absl::Time now) {
+  std::optional<absl::Duration> NoteEnd(BootTime now) {
     while (!ends_.empty() && now - ends_.front() > kWindow) ends_.pop_front();
     ends_.push_back(now);
     if (ends_.size() > kEndsMax) return std::nullopt;
@@ -30,7 +31,7 @@ class RestartPace {
   }
 
  private:
-  std::deque<absl::Time> ends_;  // within the window; the oldest first
+  std::deque<BootTime> ends_;  // within the window; the oldest first
 };
 
 }  // namespace berth::placement

@@ -2,7 +2,7 @@
 
 namespace berth::services {
 
-bool DenialPace::Lets(const std::string& identity, absl::Time now, int64_t* omitted) {
+bool DenialPace::Lets(const std::string& identity, placement::BootTime now, int64_t* omitted) {
   const placement::MutexLock lock(&mutex_);
   if (last_.size() >= kIdentitiesMax && !last_.contains(identity)) last_.clear();
   Last& last = last_[identity];

@@ -7,6 +7,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/time/time.h"
+#include "placement/ground/boot_clock.h"
 #include "placement/ground/mutex.h"
 
 namespace berth::services {
@@ -16,7 +17,7 @@ class DenialPace {
  public:
   // Whether a denied call of `identity` at `now` gets a line. `omitted` is then the number of calls
   // of this identity that got none since its last line.
-  bool Lets(const std::string& identity, absl::Time now, int64_t* omitted);
+  bool Lets(const std::string& identity, placement::BootTime now, int64_t* omitted);
 
   static constexpr absl::Duration kBetweenLines = absl::Seconds(1);
   // When so many identities are known, all are forgotten.
@@ -24,7 +25,7 @@ class DenialPace {
 
  private:
   struct Last {
-    absl::Time line = absl::InfinitePast();
+    placement::BootTime line = -absl::InfiniteDuration();
     int64_t omitted = 0;
   };
   placement::Mutex mutex_;

@@ -6,6 +6,7 @@
 #include "placement/claims/search.h"
 #include "placement/explain/explain.h"
 #include "placement/explain/headroom.h"
+#include "placement/ground/boot_clock.h"
 #include "services/api/edge.h"
 #include "services/api/services.h"
 #include "services/process/status.h"
@@ -56,7 +57,7 @@ class CandidateService final : public Service {
   // search.
   Reactor* FindCandidates(Context* context, const grpc::ByteBuffer* bytes,
                           grpc::ByteBuffer* reply) override {
-    const absl::Time begun = absl::Now();
+    const placement::BootTime begun = placement::BootNow();
     const auto request = std::make_shared<pb::FindCandidatesRequest>();
     grpc::ByteBuffer copy = *bytes;  // copies references only
     if (!grpc::SerializationTraits<pb::FindCandidatesRequest>::Deserialize(&copy, request.get())

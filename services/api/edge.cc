@@ -1,10 +1,9 @@
 #include "services/api/edge.h"
 
-#include <algorithm>
-
 #include "berth/placement/v1/allocation.pb.h"
 #include "services/access/table.h"
 #include "services/api/kept_reply.h"
+#include "services/process/caller.h"
 #include "services/process/digest.h"
 #include "services/process/gate.h"
 #include "services/process/log.h"
@@ -88,22 +87,24 @@ void CallRecorder::Record(const Message& request, const std::string& peer,
        {"duration_ms", absl::ToDoubleMilliseconds(duration)}});
 }
 
-absl::Time UnaryCall::deadline() const {
-  return std::min(absl::FromChrono(context_->deadline()), begun_ + kDeadlineMax);
-}
+UnaryCall::UnaryCall(const CallRecorder* recorder, Context* context, const Message* request)
+    : recorder_(recorder),
+      context_(context),
+      request_(request),
+      deadline_(begun_ + TimeLeft(*context, kDeadlineMax)) {}
 
 absl::Status UnaryCall::Listens() const {
   if (cancelled_->load()) return absl::CancelledError("the caller has gone");
-  if (absl::Now() < deadline()) return absl::OkStatus();
+  if (placement::BootNow() < deadline()) return absl::OkStatus();
   return absl::DeadlineExceededError("the deadline passed before the call was begun");
 }
 
 grpc::Status CallRecorder::End(const Message& request, const Context& context,
-                               const absl::Status& status, absl::Time begun) const {
+                               const absl::Status& status, placement::BootTime begun) const {
   const grpc::Status wire = PlacementStatus(status);
   const bool logged = WantsPeer(wire);
   Record(request, logged ? context.peer() : "", logged ? ActorOf(context) : "", wire,
-         absl::Now() - begun);
+         placement::BootNow() - begun);
   return wire;
 }
 
@@ -111,7 +112,7 @@ void UnaryCall::End(const absl::Status& status) {
   Finish(recorder_->End(*request_, *context_, status, begun_));
 }
 
-Reactor* Edge::EndAtOnce(Context* context, const Message& request, absl::Time begun,
+Reactor* Edge::EndAtOnce(Context* context, const Message& request, placement::BootTime begun,
                          const absl::Status& status) const {
   Reactor* const reactor = context->DefaultReactor();
   reactor->Finish(recorder_.End(request, *context, status, begun));

@@ -18,11 +18,11 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/functional/function_ref.h"
 #include "absl/status/statusor.h"
-#include "absl/time/clock.h"
 #include "berth/placement/v1/revision.pb.h"
 #include "google/protobuf/message.h"
 #include "grpcpp/server_context.h"
 #include "grpcpp/support/server_callback.h"
+#include "placement/ground/boot_clock.h"
 #include "placement/ledger/ledger.h"
 #include "services/process/metrics.h"
 #include "services/process/workers.h"
@@ -47,7 +47,7 @@ class CallRecorder {
   std::shared_ptr<const std::string> LoggedMethodOf(const google::protobuf::Message& request) const;
   // Records a call that began at `begun` and ends with `status`. Returns the status for the caller.
   grpc::Status End(const google::protobuf::Message& request, const Context& context,
-                   const absl::Status& status, absl::Time begun) const;
+                   const absl::Status& status, placement::BootTime begun) const;
 
  private:
   void Record(const google::protobuf::Message& request, const std::string& peer,
@@ -67,11 +67,10 @@ class CallRecorder {
 class UnaryCall : public Reactor {
  public:
   UnaryCall(const CallRecorder* recorder, Context* context,
-            const google::protobuf::Message* request)
-      : recorder_(recorder), context_(context), request_(request) {}
+            const google::protobuf::Message* request);
 
   // The caller's deadline, at most a minute after the begin of the call.
-  absl::Time deadline() const;
+  placement::BootTime deadline() const { return deadline_; }
   // Returns OK if the caller still waits for the answer; otherwise the status with which the call
   // should end. Work that has waited in a queue checks this before it begins.
   absl::Status Listens() const;
@@ -86,7 +85,8 @@ class UnaryCall : public Reactor {
   const CallRecorder* const recorder_;
   Context* const context_;
   const google::protobuf::Message* const request_;
-  const absl::Time begun_ = absl::Now();
+  const placement::BootTime begun_ = placement::BootNow();
+  const placement::BootTime deadline_;
   const std::shared_ptr<std::atomic<bool>> cancelled_ = std::make_shared<std::atomic<bool>>(false);
 };
 
@@ -124,8 +124,8 @@ class Edge {
 
   // Ends a call before its handler returns. This is cheaper than ending the call later, because
   // gRPC wakes no thread for it.
-  Reactor* EndAtOnce(Context* context, const google::protobuf::Message& request, absl::Time begun,
-                     const absl::Status& status) const;
+  Reactor* EndAtOnce(Context* context, const google::protobuf::Message& request,
+                     placement::BootTime begun, const absl::Status& status) const;
 
   // Handles a write. `convert` makes the command or refuses the request; `fill` makes the reply
   // from the command's result.

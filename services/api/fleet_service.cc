@@ -1,5 +1,6 @@
 #include "absl/strings/match.h"
 #include "berth/placement/v1/fleet.grpc.pb.h"
+#include "placement/ground/boot_clock.h"
 #include "services/api/edge.h"
 #include "services/api/host_messages.h"
 #include "services/api/page.h"
@@ -105,12 +106,12 @@ class FleetService final : public pb::FleetService::CallbackService {
       call->End(node.status());
       return call;
     }
-    sessions_->Audit(
-        (*node)->id, call->deadline(),
-        [this, call, response, begun = absl::Now()](const absl::StatusOr<pb::AuditSummary>& audit) {
-          if (audit.ok()) FillAudit(*audit, absl::Now() - begun, response);
-          call->End(audit.status());
-        });
+    sessions_->Audit((*node)->id, call->deadline(),
+                     [this, call, response,
+                      begun = placement::BootNow()](const absl::StatusOr<pb::AuditSummary>& audit) {
+                       if (audit.ok()) FillAudit(*audit, placement::BootNow() - begun, response);
+                       call->End(audit.status());
+                     });
     return call;
   }
 

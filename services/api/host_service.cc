@@ -1,5 +1,5 @@
-#include "absl/time/clock.h"
 #include "berth/placement/v1/host.grpc.pb.h"
+#include "placement/ground/boot_clock.h"
 #include "placement/reads/fleet_sums.h"
 #include "services/api/edge.h"
 #include "services/api/host_messages.h"
@@ -64,7 +64,7 @@ class HostService final : public pb::HostService::CallbackService {
   Reactor* ActOnHost(Context* context, const pb::ActOnHostRequest* request,
                      pb::ActOnHostResponse* /*response*/) override {
     return edge_->EndAtOnce(
-        context, *request, absl::Now(),
+        context, *request, placement::BootNow(),
         placement::Refuse(absl::StatusCode::kUnimplemented, "NOT_OFFERED",
                           "Berth cannot start, reboot or shut down hosts: use what controls "
                           "their power"));

@@ -22,7 +22,7 @@ absl::Status ImportEnded() {
 
 }  // namespace
 
-int64_t ImportPlace::Take(absl::Time now, End end) {
+int64_t ImportPlace::Take(placement::BootTime now, End end) {
   MutexLock lock(&mutex_);
   if (holder_ != 0) return 0;
   begun_at_ = now;
@@ -30,7 +30,7 @@ int64_t ImportPlace::Take(absl::Time now, End end) {
   return holder_ = ++tickets_;
 }
 
-void ImportPlace::Await(int64_t ticket, absl::Time now, absl::FunctionRef<void()> read) {
+void ImportPlace::Await(int64_t ticket, placement::BootTime now, absl::FunctionRef<void()> read) {
   End end;
   {
     MutexLock lock(&mutex_);
@@ -56,7 +56,7 @@ void ImportPlace::Leave(int64_t ticket) {
   if (ticket != 0 && ticket == holder_) Free();
 }
 
-void ImportPlace::Tick(absl::Time now) {
+void ImportPlace::Tick(placement::BootTime now) {
   End end;
   {
     MutexLock lock(&mutex_);

@@ -17,6 +17,7 @@
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/time/time.h"
+#include "placement/ground/boot_clock.h"
 #include "placement/ground/mutex.h"
 
 namespace berth::services {
@@ -30,12 +31,12 @@ class ImportPlace {
   static constexpr absl::Duration kReadingMax = absl::Minutes(10);  // all waits, counted from Take
 
   // Takes the place and returns its ticket, above 0. Returns 0 if another import has the place.
-  int64_t Take(absl::Time now, End end);
+  int64_t Take(placement::BootTime now, End end);
   // Marks the call as waiting for its caller, and calls `read`, which begins to read a message. The
   // lock of the ImportPlace is held meanwhile, so nobody can end the call; `read` must not call the
   // ImportPlace. Does not call `read` in two cases: if the call has been ended already, does
   // nothing; if EndAll was called, ends the call.
-  void Await(int64_t ticket, absl::Time now, absl::FunctionRef<void()> read);
+  void Await(int64_t ticket, placement::BootTime now, absl::FunctionRef<void()> read);
   // To be called when the call's caller has sent something: the call no longer awaits its caller.
   // Returns false if the call has been ended meanwhile; then nothing is left to do.
   [[nodiscard]] bool Heard(int64_t ticket);
@@ -44,7 +45,7 @@ class ImportPlace {
 
   // One step of the timer, called about once a second. Ends the call with DEADLINE_BEFORE_START if
   // its caller is too slow.
-  void Tick(absl::Time now);
+  void Tick(placement::BootTime now);
   // Ends the call with NOT_SERVING as soon as it awaits its caller, and does the same with every
   // later call. A call that has received all its records goes on.
   void EndAll();
@@ -57,8 +58,8 @@ class ImportPlace {
   int64_t tickets_ ABSL_GUARDED_BY(mutex_) = 0;  // number of tickets given so far
   int64_t holder_ ABSL_GUARDED_BY(mutex_) = 0;   // the ticket that has the place; 0: none
   End end_ ABSL_GUARDED_BY(mutex_);
-  absl::Time begun_at_ ABSL_GUARDED_BY(mutex_);
-  std::optional<absl::Time> silent_since_
+  placement::BootTime begun_at_ ABSL_GUARDED_BY(mutex_);
+  std::optional<placement::BootTime> silent_since_
       ABSL_GUARDED_BY(mutex_);  // set while the call awaits its caller
 };
 

@@ -1,4 +1,5 @@
 #include "berth/placement/v1/ledger.grpc.pb.h"
+#include "placement/ground/boot_clock.h"
 #include "placement/ledger/self_check.h"
 #include "services/api/edge.h"
 #include "services/api/ledger_messages.h"
@@ -72,14 +73,14 @@ class LedgerService final : public pb::LedgerService::CallbackService {
       return call;
     }
     const bool queued = edge_->OnDatabaseWorker(call, [this, call, request, response] {
-      const absl::Time begun = absl::Now();
+      const placement::BootTime begun = placement::BootNow();
       const auto report = placement::SelfCheck(*edge_->ledger(), database_url_, watch_);
       checking_ = false;
       if (!report.ok()) return call->End(report.status());
       const int asked = request->difference_limit();
       FillSelfCheck(*report, asked <= 0 ? kDifferencesDefault : std::min(asked, kDifferencesMax),
                     response);
-      SetDuration(absl::Now() - begun, response->mutable_elapsed());
+      SetDuration(placement::BootNow() - begun, response->mutable_elapsed());
       call->End(absl::OkStatus());
     });
     if (!queued) checking_ = false;

@@ -7,7 +7,9 @@
 #include <string>
 #include <utility>
 
+#include "placement/ground/boot_clock.h"
 #include "services/api/kept_reply.h"
+#include "services/process/caller.h"
 #include "services/process/digest.h"
 #include "services/process/gate.h"
 #include "services/process/status.h"
@@ -21,14 +23,10 @@ namespace {
 constexpr size_t kExportMessageBytesMax = 256 << 10;
 constexpr size_t kImportBytesMax = 256 << 20;
 // How long an import may take; other calls have less time.
-constexpr absl::Duration kImportDeadlineMax = absl::Minutes(10);
+constexpr absl::Duration kImportDeadlineMax = absl::Minutes(10);  // after all its records came
 
 absl::Status Overloaded(absl::string_view why) {
   return placement::Refuse(absl::StatusCode::kUnavailable, "OVERLOADED", why, {}, absl::Seconds(1));
-}
-
-absl::Time DeadlineOf(const Context& context, absl::Duration longest) {
-  return std::min(absl::FromChrono(context.deadline()), absl::Now() + longest);
 }
 
 // Makes a filter for all kinds of entities except usages, which can be computed from the consumers.
@@ -51,7 +49,7 @@ class ExportStream final : public grpc::ServerWriteReactor<pb::ExportLedgerRespo
   void Open() {
     if (!request_.has_minimum_revision()) return Begin(edge_->ledger()->Fresh());
     edge_->ledger()->AwaitRevision(
-        RevisionOf(request_.minimum_revision()), DeadlineOf(*context_, absl::Minutes(1)),
+        RevisionOf(request_.minimum_revision()), begun_ + TimeLeft(*context_, absl::Minutes(1)),
         [this](absl::StatusOr<placement::StatePtr> state) { Begin(std::move(state)); });
   }
 
@@ -98,7 +96,7 @@ class ExportStream final : public grpc::ServerWriteReactor<pb::ExportLedgerRespo
   Edge* const edge_;
   Context* const context_;
   const pb::ExportLedgerRequest request_;
-  const absl::Time begun_ = absl::Now();
+  const placement::BootTime begun_ = placement::BootNow();
   pb::Revision revision_;
   int64_t total_count_ = -1;  // below 0: the entities are not counted yet
   std::optional<EntityWalk> walk_;
@@ -108,7 +106,11 @@ class ExportStream final : public grpc::ServerWriteReactor<pb::ExportLedgerRespo
 class ImportStream final : public grpc::ServerReadReactor<pb::ImportLedgerRequest> {
  public:
   ImportStream(Edge* edge, ImportPlace* place, Context* context, pb::ImportLedgerResponse* response)
-      : edge_(edge), place_(place), context_(context), response_(response) {}
+      : edge_(edge),
+        place_(place),
+        context_(context),
+        response_(response),
+        deadline_(begun_ + TimeLeft(*context, ImportPlace::kReadingMax + kImportDeadlineMax)) {}
 
   void Open() {
     ticket_ = place_->Take(begun_, [this](const absl::Status& status) { End(status); });
@@ -133,7 +135,7 @@ class ImportStream final : public grpc::ServerReadReactor<pb::ImportLedgerReques
   }
 
   void ReadNext() {
-    place_->Await(ticket_, absl::Now(), [this] { StartRead(&message_); });
+    place_->Await(ticket_, placement::BootNow(), [this] { StartRead(&message_); });
   }
 
   absl::Status TakeMessage() {
@@ -185,8 +187,8 @@ class ImportStream final : public grpc::ServerReadReactor<pb::ImportLedgerReques
       command.body_hash = digest_;
       command.asked = AskedBy(*first_, edge_->recorder().MethodOf(*first_));
     }
-    edge_->ledger()->Submit(std::move(command), DeadlineOf(*context_, kImportDeadlineMax),
-                            cancelled_,
+    const auto deadline = std::min(deadline_, placement::BootNow() + kImportDeadlineMax);
+    edge_->ledger()->Submit(std::move(command), deadline, cancelled_,
                             [this](const placement::Decision& decision) { Answer(decision); });
   }
 
@@ -210,7 +212,8 @@ class ImportStream final : public grpc::ServerReadReactor<pb::ImportLedgerReques
   ImportPlace* const place_;
   Context* const context_;
   pb::ImportLedgerResponse* const response_;
-  const absl::Time begun_ = absl::Now();
+  const placement::BootTime begun_ = placement::BootNow();
+  const placement::BootTime deadline_;  // the caller's
   const std::shared_ptr<std::atomic<bool>> cancelled_ = std::make_shared<std::atomic<bool>>(false);
   int64_t ticket_ = 0;                            // 0: another import has the place
   pb::ImportLedgerRequest message_;               // the message being read or handled

@@ -7,7 +7,7 @@
 #include <string>
 
 #include "absl/strings/str_join.h"
-#include "absl/time/clock.h"
+#include "placement/ground/boot_clock.h"
 #include "services/placement/options.h"
 #include "services/placement/process.h"
 #include "services/process/config.h"
@@ -41,7 +41,7 @@ absl::Status Serve(PlacementProcess& process, const sigset_t& signals) {
   absl::Status status;
   int received = SIGCHLD;
   while (received != SIGTERM && received != SIGINT) {
-    const absl::StatusOr<absl::Duration> wait = process.TendDatabase(absl::Now());
+    const absl::StatusOr<absl::Duration> wait = process.TendDatabase(placement::BootNow());
     status = wait.status();
     if (!status.ok()) break;
     // The signals are blocked, so a signal that comes between TendDatabase and sigtimedwait is not

@@ -4,7 +4,7 @@
 #include <memory>
 #include <string>
 
-#include "absl/time/clock.h"
+#include "placement/ground/boot_clock.h"
 #include "placement/ground/mutex.h"
 #include "placement/reads/fleet_audit.h"
 #include "placement/reads/fleet_sums.h"
@@ -154,8 +154,8 @@ class LeakCount {
  public:
   int64_t Of(const State& state) {
     placement::MutexLock lock(&mutex_);
-    const absl::Time now = absl::Now();
-    if (now - counted_at_ >= kLeakAge || counted_at_ > now) {
+    const placement::BootTime now = placement::BootNow();
+    if (now - counted_at_ >= kLeakAge) {
       count_ = placement::CountLeakCandidates(state);
       counted_at_ = now;
     }
@@ -166,7 +166,7 @@ class LeakCount {
   static constexpr absl::Duration kLeakAge = absl::Seconds(30);
 
   placement::Mutex mutex_;
-  absl::Time counted_at_ ABSL_GUARDED_BY(mutex_) = absl::InfinitePast();
+  placement::BootTime counted_at_ ABSL_GUARDED_BY(mutex_) = -absl::InfiniteDuration();
   int64_t count_ ABSL_GUARDED_BY(mutex_) = 0;
 };
 

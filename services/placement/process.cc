@@ -7,8 +7,8 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "absl/time/clock.h"
 #include "grpcpp/impl/service_type.h"
+#include "placement/ground/boot_clock.h"
 #include "placement/ledger/ledger.h"
 #include "placement/store/cluster.h"
 #include "placement/store/database.h"
@@ -93,7 +93,7 @@ absl::Status EnsureStandardNames(Ledger* ledger) {
   command.body = std::move(names);
   std::promise<absl::Status> settled;
   ledger->Submit(
-      std::move(command), absl::Now() + kStandardNamesWithin,
+      std::move(command), placement::BootNow() + kStandardNamesWithin,
       std::make_shared<std::atomic<bool>>(false),
       [&settled](const placement::Decision& decision) { settled.set_value(decision.status); });
   return settled.get_future().get();
@@ -187,7 +187,7 @@ class PlacementProcess::Impl {
   // hang, gives the trackers' streams, watches and imports their step, and sets the health.
   absl::Duration Tick() {
     ledger->Watchdog();
-    const absl::Time now = absl::Now();
+    const placement::BootTime now = placement::BootNow();
     if (!serving.load(std::memory_order_acquire) || now < next_sessions) return kTimerStep;
     next_sessions = now + kSessionStep;
     database_watch.ShutIfSlow(kOperatorCallMax);
@@ -246,7 +246,7 @@ class PlacementProcess::Impl {
   std::vector<std::unique_ptr<grpc::Service>> services;
   std::unique_ptr<Server> server;
   std::atomic<bool> serving{false};  // true when all members above are set
-  absl::Time next_sessions = absl::InfinitePast();
+  placement::BootTime next_sessions = -absl::InfiniteDuration();
   std::unique_ptr<Loop> timer;
   std::unique_ptr<Loop> liveness;
   std::unique_ptr<Loop> certificates;
@@ -260,7 +260,7 @@ PlacementProcess::~PlacementProcess() {
   impl_->liveness.reset();  // before the timer, which ends calls that hang
   impl_->timer.reset();
   impl_->database_watch.Close();
-  if (impl_->ledger != nullptr) impl_->ledger->Stop(absl::Now() + kStopWithin);
+  if (impl_->ledger != nullptr) impl_->ledger->Stop(placement::BootNow() + kStopWithin);
   impl_->server.reset();
   impl_->services.clear();
   impl_->workers.reset();  // its work may use all parts below
@@ -294,7 +294,7 @@ const std::vector<std::string>& PlacementProcess::addresses() const {
   return impl_->server->addresses();
 }
 
-absl::StatusOr<absl::Duration> PlacementProcess::TendDatabase(absl::Time now) {
+absl::StatusOr<absl::Duration> PlacementProcess::TendDatabase(placement::BootTime now) {
   if (impl_->cluster == nullptr) return absl::InfiniteDuration();
   return impl_->cluster->Tend(now);
 }

@@ -11,6 +11,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "placement/ground/boot_clock.h"
 #include "services/placement/options.h"
 
 namespace berth::services {
@@ -25,7 +26,7 @@ class PlacementProcess {
   const std::vector<std::string>& addresses() const;
   // Starts the private PostgreSQL again if it has ended. Returns how long the caller may wait until
   // the next call: for ever if there is no private PostgreSQL. Fails like Cluster::Tend.
-  absl::StatusOr<absl::Duration> TendDatabase(absl::Time now);
+  absl::StatusOr<absl::Duration> TendDatabase(placement::BootTime now);
   // Looks at the files of the certificates at once, if there are any.
   void LookAtCertificates();
   // Stops gracefully. Returns whether all calls ended by themselves.

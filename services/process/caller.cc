@@ -1,9 +1,11 @@
 #include "services/process/caller.h"
 
+#include <algorithm>
 #include <memory>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/time/clock.h"
 #include "grpc/grpc_security_constants.h"
 #include "grpcpp/server_context.h"
 #include "services/process/certificates.h"
@@ -45,6 +47,10 @@ Caller CallerOf(const grpc::ServerContextBase& context) {
   caller.name = id->name;
   caller.not_after = RememberedEnd(PropertyOf(*auth, GRPC_X509_PEM_CERT_PROPERTY_NAME));
   return caller;
+}
+
+absl::Duration TimeLeft(const grpc::ServerContextBase& context, absl::Duration longest) {
+  return std::min(absl::FromChrono(context.deadline()) - absl::Now(), longest);
 }
 
 }  // namespace berth::services

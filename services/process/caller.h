@@ -1,6 +1,7 @@
 // Caller: who makes a call, according to the certificate with which the connection was opened.
+// TimeLeft: for how long the caller waits.
 //
-// A plain value, and a function that reads it. Thread-safe.
+// A plain value, and functions that read a call. Thread-safe.
 #ifndef BERTH_SERVICES_PROCESS_CALLER_H_
 #define BERTH_SERVICES_PROCESS_CALLER_H_
 
@@ -30,6 +31,11 @@ struct Caller {
 // Returns the caller of a call. The only source is the URI in the certificate: neither its common
 // name nor its DNS names count. Not identified: the listener has no TLS.
 Caller CallerOf(const grpc::ServerContextBase& context);
+
+// The time from now to the deadline of the call, at most `longest`. To be called once, when the
+// call arrives: the handler adds the result to the boot clock. gRPC itself measures the deadline by
+// a clock that nobody sets, but tells it as a time of the wall clock of the moment.
+absl::Duration TimeLeft(const grpc::ServerContextBase& context, absl::Duration longest);
 
 }  // namespace berth::services
 

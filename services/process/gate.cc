@@ -15,6 +15,7 @@
 #include "grpcpp/server_context.h"
 #include "grpcpp/support/byte_buffer.h"
 #include "grpcpp/support/server_callback.h"
+#include "placement/ground/boot_clock.h"
 #include "placement/ground/check.h"
 #include "placement/values/refusal.h"
 #include "services/process/log.h"
@@ -225,7 +226,7 @@ absl::Status Gate::Check(const grpc::AuthContext* connection, const Caller& call
 absl::Status Gate::Denied(const Caller& caller, const MethodAccess& method, absl::Status why) {
   const std::string actor = ActorOf(caller);
   int64_t omitted = 0;
-  if (pace_.Lets(actor, absl::Now(), &omitted)) {
+  if (pace_.Lets(actor, placement::BootNow(), &omitted)) {
     Log(LogLevel::kWarning, "a call was denied",
         {{"caller", actor},
          {"method", method.method},

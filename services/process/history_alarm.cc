@@ -4,7 +4,7 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
-#include "absl/time/clock.h"
+#include "placement/ground/boot_clock.h"
 #include "placement/ground/mutex.h"
 #include "services/process/log.h"
 
@@ -18,11 +18,13 @@ constexpr absl::Duration kApart = absl::Seconds(10);
 void AlarmOfHistory(absl::string_view client, placement::Revision seen,
                     placement::Revision newest) {
   static placement::Mutex mutex;
-  static auto& next = *new std::map<std::string, absl::Time>();  // the next line, by client
+  static auto& next =
+      *new std::map<std::string, placement::BootTime>();  // the next line, by client
   {
     const placement::MutexLock lock(&mutex);
-    absl::Time& allowed = next.try_emplace(std::string(client), absl::InfinitePast()).first->second;
-    const absl::Time now = absl::Now();
+    placement::BootTime& allowed =
+        next.try_emplace(std::string(client), -absl::InfiniteDuration()).first->second;
+    const placement::BootTime now = placement::BootNow();
     if (now < allowed) return;
     allowed = now + kApart;
   }

@@ -1,9 +1,9 @@
 #include "services/process/loops.h"
 
 #include <algorithm>
-#include <chrono>
 #include <utility>
 
+#include "placement/ground/boot_clock.h"
 #include "placement/ground/thread_name.h"
 
 namespace berth::services {
@@ -31,13 +31,13 @@ Loop::~Loop() {
 void Loop::Run(const char* name) {
   placement::NameThread(name);
   while (true) {
-    const auto wait = absl::ToChronoNanoseconds(step_());
-    const auto next = std::chrono::steady_clock::now() + wait;
+    const absl::Duration wait = step_();
+    const placement::BootTime next = placement::BootNow() + wait;
     MutexLock lock(&mutex_);
     while (!ending_) {
-      const auto left = next - std::chrono::steady_clock::now();
-      if (left <= left.zero()) break;
-      wake_.WaitFor(&mutex_, left);
+      const absl::Duration left = next - placement::BootNow();
+      if (left <= absl::ZeroDuration()) break;
+      wake_.WaitFor(&mutex_, absl::ToChronoNanoseconds(left));
     }
     if (ending_) return;
   }

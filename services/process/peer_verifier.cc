@@ -6,9 +6,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "absl/time/clock.h"
 #include "grpcpp/security/tls_certificate_verifier.h"
 #include "grpcpp/support/status.h"
+#include "placement/ground/boot_clock.h"
 #include "services/process/spiffe_id.h"
 
 namespace berth::services {
@@ -32,7 +32,7 @@ class PeerVerifier : public grpc::experimental::ExternalCertificateVerifier {
     const absl::Status checked = CheckPeer(uris, trust_domain_, roles_);
     if (checked.ok()) return true;
     *status = grpc::Status(grpc::StatusCode::UNAUTHENTICATED, std::string(checked.message()));
-    const int64_t now = absl::ToUnixSeconds(absl::Now());
+    const int64_t now = absl::ToInt64Seconds(placement::BootNow());
     if (last_told_.exchange(now) != now) {
       tell_(true, absl::StrCat("refused a TLS connection: ", checked.message()));
     }
@@ -44,7 +44,7 @@ class PeerVerifier : public grpc::experimental::ExternalCertificateVerifier {
   const std::string trust_domain_;
   const std::vector<std::string> roles_;
   const std::function<void(bool, const std::string&)> tell_;
-  std::atomic<int64_t> last_told_{0};
+  std::atomic<int64_t> last_told_{-1};
 };
 
 }  // namespace

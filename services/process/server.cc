@@ -14,6 +14,7 @@
 #include "grpcpp/impl/service_type.h"
 #include "grpcpp/server.h"
 #include "grpcpp/server_builder.h"
+#include "placement/ground/boot_clock.h"
 #include "placement/ground/check.h"
 #include "placement/ground/status_macros.h"
 #include "services/process/access_service.h"
@@ -176,9 +177,9 @@ bool Server::Drain(const std::function<void()>& end_streams) {
   impl_->health.Stop();
   absl::SleepFor(impl_->options.drain_delay);
   if (end_streams) end_streams();
-  const absl::Time begun = absl::Now();
-  impl_->server->Shutdown(absl::ToChronoTime(begun + impl_->options.drain_max));
-  return absl::Now() - begun < impl_->options.drain_max;
+  const placement::BootTime begun = placement::BootNow();
+  impl_->server->Shutdown(absl::ToChronoTime(absl::Now() + impl_->options.drain_max));
+  return placement::BootNow() - begun < impl_->options.drain_max;
 }
 
 }  // namespace berth::services

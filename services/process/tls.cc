@@ -18,6 +18,7 @@
 #include "grpcpp/security/server_credentials.h"
 #include "grpcpp/security/tls_certificate_provider.h"
 #include "grpcpp/security/tls_credentials_options.h"
+#include "placement/ground/boot_clock.h"
 #include "placement/ground/mutex.h"
 #include "placement/ground/status_macros.h"
 #include "services/process/peer_verifier.h"
@@ -113,7 +114,7 @@ void OnGrpcLog(gpr_log_func_args* line) {
   if (absl::StartsWith(text, "No match found for server name")) return;
   const bool handshake = absl::StrContains(text, "andshake");
   if (handshake) {
-    const int64_t now = absl::ToUnixSeconds(absl::Now());
+    const int64_t now = absl::ToInt64Seconds(placement::BootNow());
     if (last_handshake_told.exchange(now) == now) return;
   }
   GrpcLogTeller()(line->severity == GPR_LOG_SEVERITY_ERROR,

@@ -18,20 +18,21 @@ constexpr int kJudgedMax = 4096;  // services per step: heartbeats wait meanwhil
 }  // namespace
 
 void Liveness::Hear(const Key& key, Uuid incarnation, const std::optional<Beat>& beat,
-                    absl::Time now) {
+                    placement::BootTime now, absl::Time wall_time) {
   MutexLock lock(&mutex_);
   const auto [at, is_new] = entries_.try_emplace(key);
   Entry& entry = at->second;
   const bool is_other = is_new || entry.heard.incarnation != incarnation;
   if (is_other || now - entry.heard.at > down_time_) pending_.insert(key);
   if (is_other) {
-    entry.heard = Heard{incarnation, now};
+    entry.heard = Heard{incarnation, now, wall_time};
     entry.told.reset();
   } else if (!entry.here) {
     entry.heard.stale_audit = false;  // said before the stream moved to another process
   }
   entry.here = true;
   entry.heard.at = now;
+  entry.heard.seen_at = wall_time;
   if (!beat) return;
   entry.heard.count = beat->count;
   entry.heard.stale_audit = beat->stale_audit;
@@ -46,9 +47,9 @@ std::optional<Heard> Liveness::Find(const Key& key) const {
 
 std::string Liveness::NameOf(const Key& key) { return absl::StrCat(key.first, "/", key.second); }
 
-std::vector<std::pair<std::string, absl::Time>> Liveness::All() const {
+std::vector<std::pair<std::string, placement::BootTime>> Liveness::All() const {
   MutexLock lock(&mutex_);
-  std::vector<std::pair<std::string, absl::Time>> all;
+  std::vector<std::pair<std::string, placement::BootTime>> all;
   for (const auto& [key, entry] : entries_) {
     if (entry.here) all.emplace_back(NameOf(key), entry.heard.at);
   }
@@ -71,7 +72,7 @@ void Liveness::NoteAll(const placement::State& state) {
   pending_.insert(up.begin(), up.end());
 }
 
-Liveness::Transitions Liveness::Judge(const placement::State& state, absl::Time now,
+Liveness::Transitions Liveness::Judge(const placement::State& state, placement::BootTime now,
                                       size_t transitions_max) {
   MutexLock lock(&mutex_);
   while (!alarms_.empty() && alarms_.begin()->first < now) {
@@ -89,7 +90,7 @@ Liveness::Transitions Liveness::Judge(const placement::State& state, absl::Time 
   return result;
 }
 
-void Liveness::JudgeOne(const Key& key, const placement::State& state, absl::Time now,
+void Liveness::JudgeOne(const Key& key, const placement::State& state, placement::BootTime now,
                         Transitions* result) {
   const auto* service = state.services().Find(key);
   auto at = entries_.find(key);
@@ -120,8 +121,8 @@ void Liveness::JudgeOne(const Key& key, const placement::State& state, absl::Tim
   if (!up && (!ours || !(*service)->up)) entries_.erase(at);
 }
 
-void Liveness::SetAlarm(Entries::iterator at, std::optional<absl::Time> time) {
-  std::optional<absl::Time>& alarm = at->second.alarm;
+void Liveness::SetAlarm(Entries::iterator at, std::optional<placement::BootTime> time) {
+  std::optional<placement::BootTime>& alarm = at->second.alarm;
   if (alarm) alarms_.erase({*alarm, &at->first});
   if (time) alarms_.insert({*time, &at->first});
   alarm = time;
@@ -135,7 +136,7 @@ void Liveness::Retry(const Key& key) {
   pending_.insert(key);
 }
 
-void Liveness::HearElsewhere(const Key& key, absl::Time at) {
+void Liveness::HearElsewhere(const Key& key, placement::BootTime at) {
   MutexLock lock(&mutex_);
   const auto found = entries_.find(key);
   if (found == entries_.end()) return;

@@ -1,10 +1,10 @@
 // Liveness: which services this process hears, and which became up or down (T-288 to T-293).
 //
-// A service is up if its last message came within the down time, by the clock of the process that
-// hears the service. Every process judges every service that is recorded as up. Otherwise a service
-// would stay up for ever if the process that hears it dies. Before the caller records that a
-// service is down, it asks what other processes heard. A judgement is a transition only if it
-// differs from the ledger's record.
+// A service is up if its last message came within the down time, by the boot clock of the process
+// that hears the service. So a wall clock that is set makes no service up or down. Every process
+// judges every service that is recorded as up. Otherwise a service would stay up for ever if the
+// process that hears it dies. Before the caller records that a service is down, it asks what other
+// processes heard. A judgement is a transition only if it differs from the ledger's record.
 //
 // A service is judged only when something may have changed: the service was heard anew, its record
 // changed, or its down time passed. So the cost of a step depends on the number of changes, and not
@@ -24,6 +24,7 @@
 
 #include "absl/time/time.h"
 #include "placement/commands/command.h"
+#include "placement/ground/boot_clock.h"
 #include "placement/ground/mutex.h"
 #include "placement/state/state.h"
 #include "services/wire/fleet.h"
@@ -48,15 +49,15 @@ class Liveness {
 
   explicit Liveness(absl::Duration down_time) : down_time_(down_time) {}
 
-  // Notes that the stream of the service sent a message at `now`. `beat` is given if the message
-  // was a heartbeat.
+  // Notes that the stream of the service sent a message at `now`, which was `wall_time` by the wall
+  // clock: people are told the latter. `beat` is given if the message was a heartbeat.
   void Hear(const Key& key, placement::Uuid incarnation, const std::optional<Beat>& beat,
-            absl::Time now);
+            placement::BootTime now, absl::Time wall_time);
   // Returns what this process heard from the service; nothing if another process, or no process,
   // hears the service.
   std::optional<Heard> Find(const Key& key) const;
   // Returns the services that this process itself heard, by their NameOf, and when each was heard.
-  std::vector<std::pair<std::string, absl::Time>> All() const;
+  std::vector<std::pair<std::string, placement::BootTime>> All() const;
   static std::string NameOf(const Key& key);  // "HOST/BINARY"
 
   // To be called when the ledger's record of one service, or the records of all services, may have
@@ -66,26 +67,26 @@ class Liveness {
   // Judges the services at `now` by `state`, which contains the changes that were noted. Returns at
   // most `transitions_max` transitions; the next call returns the others. Each transition is
   // returned once, unless Retry is called for it, or the record or the judgement changes.
-  Transitions Judge(const placement::State& state, absl::Time now, size_t transitions_max);
+  Transitions Judge(const placement::State& state, placement::BootTime now, size_t transitions_max);
   // To be called if the transition of this service could not be recorded: Judge returns it again.
   void Retry(const Key& key);
   // Notes that another process heard the service at the time `at`.
-  void HearElsewhere(const Key& key, absl::Time at);
+  void HearElsewhere(const Key& key, placement::BootTime at);
 
   absl::Duration down_time() const { return down_time_; }
 
  private:
   struct Entry {
     Heard heard;
-    bool here = false;                // this process has heard the service itself
-    std::optional<bool> told;         // last transition that Judge returned; true: up
-    std::optional<absl::Time> alarm;  // the time of this entry in alarms_
+    bool here = false;                         // this process has heard the service itself
+    std::optional<bool> told;                  // last transition that Judge returned; true: up
+    std::optional<placement::BootTime> alarm;  // the time of this entry in alarms_
   };
   using Entries = std::map<Key, Entry>;
 
-  void JudgeOne(const Key& key, const placement::State& state, absl::Time now, Transitions* result)
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  void SetAlarm(Entries::iterator at, std::optional<absl::Time> time)
+  void JudgeOne(const Key& key, const placement::State& state, placement::BootTime now,
+                Transitions* result) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void SetAlarm(Entries::iterator at, std::optional<placement::BootTime> time)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   const absl::Duration down_time_;
@@ -94,7 +95,7 @@ class Liveness {
   std::set<Key> pending_ ABSL_GUARDED_BY(mutex_);  // keys to be judged; some have no entry
   // The alarms: the times from which Judge judges an entry again. The keys point into entries_. A
   // heartbeat does not move its entry's alarm: an alarm that goes off too early is set again.
-  std::set<std::pair<absl::Time, const Key*>> alarms_ ABSL_GUARDED_BY(mutex_);
+  std::set<std::pair<placement::BootTime, const Key*>> alarms_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace berth::services

@@ -5,7 +5,7 @@
 #include <memory>
 #include <utility>
 
-#include "absl/time/clock.h"
+#include "placement/ground/boot_clock.h"
 #include "services/process/log.h"
 
 namespace berth::services {
@@ -24,15 +24,19 @@ constexpr absl::Duration kHeartbeatMax = absl::Seconds(10);
 
 }  // namespace
 
+absl::Duration LivenessRecorder::HeartbeatIntervalFor(absl::Duration service_down_time) {
+  return std::min(service_down_time / kBeatsInDownTime, kHeartbeatMax);
+}
+
 LivenessRecorder::LivenessRecorder(placement::Ledger* ledger, const std::string& database_url,
                                    absl::Duration service_down_time)
     : ledger_(ledger),
-      heartbeat_interval_(std::min(service_down_time / kBeatsInDownTime, kHeartbeatMax)),
+      heartbeat_interval_(HeartbeatIntervalFor(service_down_time)),
       heartbeats_(database_url, placement::Uuid::Random().ToString()),
       liveness_(service_down_time) {}
 
 absl::Duration LivenessRecorder::Step() {
-  const absl::Time now = absl::Now();
+  const placement::BootTime now = placement::BootNow();
   const placement::StatePtr state = ledger_->Newest();
   Liveness::Transitions found = liveness_.Judge(*state, now, kTransitionsMax);
   judged_ += found.judged;
@@ -40,11 +44,20 @@ absl::Duration LivenessRecorder::Step() {
   if (!found.down.empty()) RecordDown(found.down);
   if (now < next_heartbeat_) return kStep;
   next_heartbeat_ = now + heartbeat_interval_;
-  if (const absl::Status written = heartbeats_.Write(liveness_.All()); !written.ok()) {
+  if (const absl::Status written = heartbeats_.Write(AgesAt(now)); !written.ok()) {
     Log(LogLevel::kWarning, "the heartbeat row of this process could not be written",
         {{"detail", std::string(written.message())}});
   }
+  // If the rows of the others cannot be read, RecordDown fails, too, and records nothing.
+  heartbeats_.Look(now).IgnoreError();
   return kStep;
+}
+
+std::vector<std::pair<std::string, absl::Duration>> LivenessRecorder::AgesAt(
+    placement::BootTime now) const {
+  std::vector<std::pair<std::string, absl::Duration>> ages;
+  for (const auto& [name, at] : liveness_.All()) ages.emplace_back(name, now - at);
+  return ages;
 }
 
 void LivenessRecorder::Record(placement::MarkService transition) {
@@ -54,7 +67,7 @@ void LivenessRecorder::Record(placement::MarkService transition) {
   placement::Command command;
   command.actor = "placement";
   command.body = std::move(transition);
-  ledger_->Submit(std::move(command), absl::Now() + kRecordWithin,
+  ledger_->Submit(std::move(command), placement::BootNow() + kRecordWithin,
                   std::make_shared<std::atomic<bool>>(false),
                   [this, key](const placement::Decision& decision) {
                     if (!decision.status.ok()) liveness_.Retry(key);
@@ -62,7 +75,8 @@ void LivenessRecorder::Record(placement::MarkService transition) {
 }
 
 void LivenessRecorder::RecordDown(const std::vector<placement::MarkService>& transitions) {
-  const auto elsewhere = heartbeats_.HeardElsewhere(absl::Now() - liveness_.down_time());
+  const placement::BootTime now = placement::BootNow();
+  const auto elsewhere = heartbeats_.HeardElsewhere(liveness_.down_time(), now);
   for (const placement::MarkService& transition : transitions) {
     const Liveness::Key key = {transition.host, transition.binary};
     if (!elsewhere.ok()) {
@@ -73,7 +87,7 @@ void LivenessRecorder::RecordDown(const std::vector<placement::MarkService>& tra
     if (heard == elsewhere->end()) {
       Record(transition);
     } else {
-      liveness_.HearElsewhere(key, heard->second);
+      liveness_.HearElsewhere(key, now - heard->second);
     }
   }
 }

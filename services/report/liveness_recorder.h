@@ -10,9 +10,11 @@
 #include <atomic>
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/time/time.h"
+#include "placement/ground/boot_clock.h"
 #include "placement/ledger/ledger.h"
 #include "placement/store/heartbeats.h"
 #include "services/report/liveness.h"
@@ -25,7 +27,10 @@ class LivenessRecorder {
                    absl::Duration service_down_time);
 
   Liveness& liveness() { return liveness_; }
-  // How often trackers must send a heartbeat. This process writes its own heartbeat row equally
+  // How often trackers must send a heartbeat: a sixth of the down time, and at most 10 s. Placement
+  // orders the interval, so the down time is never as short as it.
+  static absl::Duration HeartbeatIntervalFor(absl::Duration service_down_time);
+  // The interval of this process. This process writes its own heartbeat row equally
   // often.
   absl::Duration heartbeat_interval() const { return heartbeat_interval_; }
 
@@ -43,6 +48,8 @@ class LivenessRecorder {
   void RemoveHeartbeat();
 
  private:
+  // The services that this process hears, and how long ago it last heard each of them.
+  std::vector<std::pair<std::string, absl::Duration>> AgesAt(placement::BootTime now) const;
   void Record(placement::MarkService transition);
   void RecordDown(const std::vector<placement::MarkService>& transitions);
 
@@ -51,7 +58,8 @@ class LivenessRecorder {
   placement::Heartbeats heartbeats_;
   Liveness liveness_;
   std::atomic<int64_t> judged_{0};
-  absl::Time next_heartbeat_ = absl::InfinitePast();  // used only by the thread that calls Step
+  // Used only by the thread that calls Step.
+  placement::BootTime next_heartbeat_ = -absl::InfiniteDuration();
 };
 
 }  // namespace berth::services

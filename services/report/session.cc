@@ -5,6 +5,7 @@
 
 #include "absl/time/clock.h"
 #include "placement/commands/fleet_node.h"
+#include "placement/ground/boot_clock.h"
 #include "services/process/error.h"
 #include "services/process/log.h"
 #include "services/wire/fleet.h"
@@ -65,7 +66,7 @@ void ReportSession::HandleRead(bool ok) {
         InvalidField("message", "must be hello, because it is the first message of the session"));
   std::optional<Beat> beat;
   if (incoming_.has_heartbeat()) beat = BeatOf(incoming_.heartbeat());
-  sessions_->liveness().Hear(key_, incarnation_, beat, absl::Now());
+  sessions_->liveness().Hear(key_, incarnation_, beat, placement::BootNow(), absl::Now());
   switch (incoming_.message_case()) {
     case pb::SessionRequest::kRecordWrite:
       return HandleRecordWrite(form);
@@ -120,7 +121,7 @@ void ReportSession::Welcome(const HelloPtr& hello, const Decision& decision) {
   const absl::Status attached =
       sessions_->Attach(shared_from_this(), OwnNodes(*sessions_->ledger()->Newest(), *hello));
   if (!attached.ok()) return End(attached);
-  sessions_->liveness().Hear(key_, incarnation_, std::nullopt, absl::Now());
+  sessions_->liveness().Hear(key_, incarnation_, std::nullopt, placement::BootNow(), absl::Now());
   // This state contains every change that was dispatched before Attach, and later changes are
   // dispatched to this stream. So the first push and the dispatched changes together contain every
   // change.
@@ -343,7 +344,7 @@ void ReportSession::Submit(placement::CommandBody body, std::function<void(const
       std::make_shared<const std::string>("/berth.placement.v1.ReportService/Session"));
   command.method = *method;
   command.body = std::move(body);
-  sessions_->ledger()->Submit(std::move(command), absl::Now() + sessions_->settle_within(),
+  sessions_->ledger()->Submit(std::move(command), placement::BootNow() + sessions_->settle_within(),
                               std::make_shared<std::atomic<bool>>(false),
                               [self = shared_from_this(), done = std::move(done)](
                                   const Decision& decision) { done(decision); });

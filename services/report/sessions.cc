@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "absl/time/clock.h"
+#include "placement/ground/boot_clock.h"
 #include "placement/values/refusal.h"
 #include "services/process/log.h"
 
@@ -96,23 +96,24 @@ void ReportSessions::TickLater(const TrackerStreamPtr& stream) {
 
 bool ReportSessions::AskForSnapshot(ProviderId node) {
   MutexLock lock(&mutex_);
-  return slots_.Ask(node, absl::Now());
+  return slots_.Ask(node, placement::BootNow());
 }
 
 void ReportSessions::SnapshotTaken(ProviderId node) {
   MutexLock lock(&mutex_);
   slots_.Release(node);
-  OrderSnapshots(absl::Now());
+  OrderSnapshots(placement::BootNow());
 }
 
-void ReportSessions::OrderSnapshots(absl::Time now) {
+void ReportSessions::OrderSnapshots(placement::BootTime now) {
   for (const ProviderId due : slots_.Due(now)) {
     const TrackerStreamPtr owner = connections_.OwnerOf(due);
     if (owner != nullptr) owner->OrderSnapshot(due);
   }
 }
 
-void ReportSessions::Audit(ProviderId node, absl::Time deadline, const AuditAnswer& answer) {
+void ReportSessions::Audit(ProviderId node, placement::BootTime deadline,
+                           const AuditAnswer& answer) {
   TrackerStreamPtr owner;
   bool is_full = false;
   const std::string order_id = placement::Uuid::Random().ToString();
@@ -155,7 +156,7 @@ void ReportSessions::AuditDone(const pb::AuditDone& done) {
   order.answer(answer);
 }
 
-void ReportSessions::Tick(absl::Time now) {
+void ReportSessions::Tick(placement::BootTime now) {
   std::vector<AuditAnswer> late;
   std::set<TrackerStreamPtr> streams;
   {

@@ -21,6 +21,7 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "berth/placement/v1/report.pb.h"
+#include "placement/ground/boot_clock.h"
 #include "placement/ground/mutex.h"
 #include "placement/ledger/ledger.h"
 #include "placement/log/feed.h"
@@ -81,12 +82,12 @@ class ReportSessions {
   // Orders an audit of `node`. Calls `answer` once: with the summary of the audit when the audit is
   // done; with OVERLOADED if too many orders are open; with NOT_SERVING if no stream owns the node,
   // or if all streams are being ended; with kDeadlineExceeded when `deadline` passes.
-  void Audit(placement::ProviderId node, absl::Time deadline, const AuditAnswer& answer);
+  void Audit(placement::ProviderId node, placement::BootTime deadline, const AuditAnswer& answer);
   void AuditDone(const pb::AuditDone& done);
 
   // One step of the timer, called about once a second. Orders the snapshots that are due, answers
   // the audit orders whose deadline has passed, and calls Tick of the streams that TickLater named.
-  void Tick(absl::Time now);
+  void Tick(placement::BootTime now);
   // Ends all streams with NOT_SERVING, answers all audit orders, and refuses new streams and
   // orders.
   void EndAll();
@@ -96,7 +97,7 @@ class ReportSessions {
  private:
   struct Order {
     placement::ProviderId node;
-    absl::Time deadline;
+    placement::BootTime deadline;
     AuditAnswer answer;
   };
 
@@ -109,7 +110,7 @@ class ReportSessions {
   // Notes in the Liveness which services `changes` writes or removes. If a written service names a
   // new tracker process, ends the stream of the old process.
   void DispatchRecords(const placement::Changes& changes) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  void OrderSnapshots(absl::Time now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void OrderSnapshots(placement::BootTime now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Ends the stream of the service, whose record was removed (T-384).
   void EndRemoved(const Liveness::Key& key) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void DispatchService(const placement::ServiceRecord& service)

@@ -4,7 +4,7 @@ namespace berth::services {
 
 using placement::ProviderId;
 
-bool SnapshotSlots::Ask(ProviderId node, absl::Time now) {
+bool SnapshotSlots::Ask(ProviderId node, placement::BootTime now) {
   if (slots_.contains(node)) return true;
   if (static_cast<int>(slots_.size()) < slots_max_ && queued_.empty()) {
     slots_[node] = now + use_within_;
@@ -19,7 +19,7 @@ void SnapshotSlots::Release(ProviderId node) {
   queued_.erase(node);  // Due ignores the entry in queue_
 }
 
-std::vector<ProviderId> SnapshotSlots::Due(absl::Time now) {
+std::vector<ProviderId> SnapshotSlots::Due(placement::BootTime now) {
   std::erase_if(slots_, [now](const auto& slot) { return slot.second <= now; });
   std::vector<ProviderId> due;
   while (static_cast<int>(slots_.size()) < slots_max_ && !queue_.empty()) {

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "absl/time/time.h"
+#include "placement/ground/boot_clock.h"
 #include "placement/values/types.h"
 
 namespace berth::services {
@@ -22,18 +23,18 @@ class SnapshotSlots {
       : slots_max_(slots_max), use_within_(use_within) {}
 
   // Gives `node` a slot, or queues the node. Returns whether the node has a slot.
-  bool Ask(placement::ProviderId node, absl::Time now);
+  bool Ask(placement::ProviderId node, placement::BootTime now);
   // Frees the slot of `node`, or removes the node from the queue.
   void Release(placement::ProviderId node);
   // Gives the free slots to queued nodes, and returns these nodes.
-  std::vector<placement::ProviderId> Due(absl::Time now);
+  std::vector<placement::ProviderId> Due(placement::BootTime now);
 
   int waiting() const { return static_cast<int>(queued_.size()); }
 
  private:
   const int slots_max_;
   const absl::Duration use_within_;
-  std::map<placement::ProviderId, absl::Time>
+  std::map<placement::ProviderId, placement::BootTime>
       slots_;  // by node; the time at which the node loses its slot
   std::deque<placement::ProviderId> queue_;
   std::set<placement::ProviderId> queued_;  // nodes of queue_ that still wait

@@ -6,11 +6,12 @@
 #include <optional>
 #include <utility>
 
-#include "absl/time/clock.h"
 #include "grpcpp/grpcpp.h"
+#include "services/process/caller.h"
 #include "services/process/log.h"
 #include "services/tracker/claim_messages.h"
 #include "tracker/claims/refusal.h"
+#include "tracker/ground/boot_clock.h"
 #include "tracker/ground/mutex.h"
 #include "tracker/ground/uuid.h"
 
@@ -18,11 +19,13 @@ namespace berth::services {
 namespace {
 
 namespace pb = berth::tracker::v1;
+using tracker::BootClock;
 using tracker::ClaimCaller;
 using tracker::ClaimRefusalKind;
 using tracker::ClaimResult;
 
 constexpr int kWaitingMax = 1024;
+constexpr absl::Duration kCallMax = absl::Hours(24);  // whatever the caller's deadline is
 
 }  // namespace
 
@@ -57,11 +60,11 @@ class ClaimCalls::Call final : public grpc::ServerUnaryReactor {
       : method_(std::move(method)),
         metrics_(calls->metrics_->ForMethod("berth.tracker.v1.TrackerService/" + method_)),
         counts_(calls->counts_),
-        deadline_(absl::FromChrono(context->deadline())) {}
+        deadline_(begun_ + absl::ToChronoNanoseconds(TimeLeft(*context, kCallMax))) {}
 
   void End(const absl::Status& status) {
     const grpc::Status wire = ClaimStatus(status);
-    metrics_->Record(wire.error_code(), absl::Now() - begun_);
+    metrics_->Record(wire.error_code(), absl::FromChrono(BootClock::now() - begun_));
     counts_->Add(method_, ReasonOf(status));
     Finish(wire);
   }
@@ -74,7 +77,7 @@ class ClaimCalls::Call final : public grpc::ServerUnaryReactor {
       End(result.status());
     };
     caller.gone = [cancelled = cancelled_, deadline = deadline_] {
-      return cancelled->load() || absl::Now() >= deadline;
+      return cancelled->load() || BootClock::now() >= deadline;
     };
     return caller;
   }
@@ -95,8 +98,8 @@ class ClaimCalls::Call final : public grpc::ServerUnaryReactor {
   const std::string method_;
   Metrics::Method* const metrics_;
   const std::shared_ptr<Counts> counts_;
-  const absl::Time begun_ = absl::Now();
-  const absl::Time deadline_;
+  const tracker::MonotonicTime begun_ = BootClock::now();
+  const tracker::MonotonicTime deadline_;
   const std::shared_ptr<std::atomic<bool>> cancelled_ = std::make_shared<std::atomic<bool>>(false);
 };
 

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <ctime>
 #include <map>
 #include <memory>
 #include <random>
@@ -11,7 +10,7 @@
 
 #include "absl/time/clock.h"
 #include "services/process/log.h"
-#include "tracker/ground/check.h"
+#include "tracker/ground/boot_clock.h"
 #include "tracker/ground/status_macros.h"
 #include "tracker/ground/uuid.h"
 
@@ -22,7 +21,7 @@ using tracker::HypervisorEvent;
 using tracker::Node;
 using tracker::PassCause;
 using tracker::PassOutcome;
-using Clock = std::chrono::steady_clock;
+using Clock = tracker::BootClock;
 
 constexpr std::chrono::milliseconds kStartPause{500};  // between two looks at the first passes
 
@@ -33,11 +32,7 @@ std::optional<std::chrono::milliseconds> IntervalOf(const tracker::Configuration
 }
 
 // When this machine was started.
-absl::Time BootTime() {
-  timespec running = {};
-  BERTH_CHECK(clock_gettime(CLOCK_BOOTTIME, &running) == 0);
-  return absl::Now() - absl::DurationFromTimespec(running);
-}
+absl::Time BootTime() { return absl::Now() - absl::FromChrono(Clock::now().time_since_epoch()); }
 
 Node::Options NodeOptions(const tracker::Configuration& configuration, size_t index) {
   Node::Options options;

@@ -6,13 +6,14 @@
 #include "absl/strings/str_join.h"
 #include "services/process/log.h"
 #include "tracker/facts/version.h"
+#include "tracker/ground/boot_clock.h"
 
 namespace berth::services {
 namespace {
 
 using tracker::PassCause;
 using tracker::PassOutcome;
-using Clock = std::chrono::steady_clock;
+using Clock = tracker::BootClock;
 
 constexpr std::chrono::hours kLong{1};
 constexpr std::chrono::seconds kReconnectPause{5};

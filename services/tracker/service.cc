@@ -4,13 +4,13 @@
 #include <utility>
 #include <vector>
 
-#include "absl/time/clock.h"
 #include "berth/tracker/v1/tracker.grpc.pb.h"
 #include "berth/tracker/v1/tracker.pb.h"
 #include "grpcpp/grpcpp.h"
 #include "services/process/status.h"
 #include "services/tracker/claim_calls.h"
 #include "services/tracker/claim_messages.h"
+#include "tracker/ground/boot_clock.h"
 #include "tracker/ground/uuid.h"
 #include "tracker/uplink/messages.h"
 
@@ -18,6 +18,7 @@ namespace berth::services {
 namespace {
 
 namespace pb = berth::tracker::v1;
+using tracker::BootClock;
 using tracker::Node;
 using tracker::Standing;
 using Context = grpc::CallbackServerContext;
@@ -132,19 +133,19 @@ class TrackerService final : public pb::TrackerService::CallbackService {
     Reactor* const reactor = context->DefaultReactor();
     // Every pass that must end before the call is answered holds a copy of `all`. When the last
     // copy is destroyed, its deleter answers the call.
-    const std::shared_ptr<void> all(nullptr,
-                                    [this, reactor, response, found, begun = absl::Now()](void*) {
-                                      for (const NodeRunner* const runner : found) {
-                                        const Node::View view = runner->node()->view();
-                                        pb::NodeAudit* const audit = response->add_audits();
-                                        audit->set_node_uuid(tracker::TextOrEmpty(view.uuid));
-                                        *audit->mutable_audit() = tracker::WireSummary(view.last);
-                                        audit->set_sequence(view.last.changed ? view.sequence : 0);
-                                        audit->set_acknowledged(view.settled);
-                                      }
-                                      Count("AuditNow", grpc::Status::OK, absl::Now() - begun);
-                                      reactor->Finish(grpc::Status::OK);
-                                    });
+    const std::shared_ptr<void> all(
+        nullptr, [this, reactor, response, found, begun = BootClock::now()](void*) {
+          for (const NodeRunner* const runner : found) {
+            const Node::View view = runner->node()->view();
+            pb::NodeAudit* const audit = response->add_audits();
+            audit->set_node_uuid(tracker::TextOrEmpty(view.uuid));
+            *audit->mutable_audit() = tracker::WireSummary(view.last);
+            audit->set_sequence(view.last.changed ? view.sequence : 0);
+            audit->set_acknowledged(view.settled);
+          }
+          Count("AuditNow", grpc::Status::OK, absl::FromChrono(BootClock::now() - begun));
+          reactor->Finish(grpc::Status::OK);
+        });
     for (NodeRunner* const runner : found) {
       runner->Request(tracker::PassCause::kRequest, [all] {});
     }

@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "absl/algorithm/container.h"
-#include "absl/time/clock.h"
+#include "placement/ground/boot_clock.h"
 #include "placement/ground/check.h"
 #include "placement/state/lookup.h"
 #include "services/process/history_alarm.h"
@@ -80,7 +80,7 @@ void WatchHub::BeginAfter(const WatcherPtr& watcher, const pb::WatchRequest& req
   // Waits until this process has the watcher's revision, which may come from a process that is
   // ahead. Until then its state may lack the trees that the filter names.
   ledger_->AwaitRevision(
-      revision, absl::Now() + kAwaitMax,
+      revision, placement::BootNow() + kAwaitMax,
       [this, watcher, request, revision](const absl::StatusOr<placement::StatePtr>& state) {
         if (!state.ok()) {
           if (absl::IsDeadlineExceeded(state.status())) Alarm(revision);
@@ -351,7 +351,7 @@ absl::StatusOr<ToldRevisionPtr> WatchHub::Told(const placement::FeedBatch& batch
   return ToldRevision::Of(batch, *names);
 }
 
-void WatchHub::Tick(absl::Time now) {
+void WatchHub::Tick(placement::BootTime now) {
   log_.Watch(kReadingMax);
   std::vector<WatcherPtr> open;
   {

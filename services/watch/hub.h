@@ -36,6 +36,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
+#include "placement/ground/boot_clock.h"
 #include "placement/ground/mutex.h"
 #include "placement/ledger/ledger.h"
 #include "placement/log/reader.h"
@@ -63,7 +64,7 @@ class WatchHub {
   // One step of the timer, called about once a second. Sends empty messages to watchers that were
   // sent nothing for a while, ends streams that are stuck, and retries work for which no worker was
   // free.
-  void Tick(absl::Time now);
+  void Tick(placement::BootTime now);
   // Ends all streams with NOT_SERVING and refuses new ones.
   void EndAll();
 

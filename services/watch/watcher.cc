@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "absl/time/clock.h"
+#include "placement/ground/boot_clock.h"
 #include "placement/values/refusal.h"
 
 namespace berth::services {
@@ -16,7 +16,7 @@ void Watcher::Begin(const WatchFilter& filter, placement::Revision position,
   position_ = position;
   snapshot_ = std::move(snapshot);
   in_snapshot_ = snapshot_ != nullptr;
-  begun_at_ = sent_at_ = absl::Now();
+  begun_at_ = sent_at_ = placement::BootNow();
 }
 
 void Watcher::SayWhere() {
@@ -89,7 +89,7 @@ void Watcher::SkipTo(placement::Revision revision) {
   if (position_ < revision) position_ = revision;
 }
 
-void Watcher::Beat(placement::Revision revision, absl::Time now) {
+void Watcher::Beat(placement::Revision revision, placement::BootTime now) {
   MutexLock lock(&mutex_);
   if (ended_ || !started_) return;
   if (in_snapshot_ && now - begun_at_ > limits_.snapshot_max) return EndLocked(SnapshotTooSlow());
@@ -112,14 +112,14 @@ void Watcher::SendNext() {
   const WatchMessage message = std::move(outbox_.front());
   outbox_.pop_front();
   outbox_bytes_ -= message->size();
-  sending_since_ = absl::Now();
+  sending_since_ = placement::BootNow();
   sink_->Send(message);
 }
 
 void Watcher::Sent(bool ok) {
   MutexLock lock(&mutex_);
   sending_since_.reset();
-  sent_at_ = absl::Now();
+  sent_at_ = placement::BootNow();
   if (!ok) return EndLocked(absl::CancelledError("the watcher has gone"));
   SendNext();
 }

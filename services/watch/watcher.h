@@ -14,6 +14,7 @@
 
 #include "absl/status/status.h"
 #include "absl/time/time.h"
+#include "placement/ground/boot_clock.h"
 #include "placement/ground/mutex.h"
 #include "services/watch/filter.h"
 #include "services/watch/messages.h"
@@ -81,7 +82,7 @@ class Watcher {
   // One step of the timer. Sends an empty message with the position of this watcher if no message
   // was sent for a while. Ends the stream if a message, or the snapshot, takes too long to send.
   // `revision`: the revision up to which all live watchers have their changes.
-  void Beat(placement::Revision revision, absl::Time now);
+  void Beat(placement::Revision revision, placement::BootTime now);
   // To be called when the message that was being sent has been sent or, if not `ok`, cannot be sent
   // any more.
   void Sent(bool ok);
@@ -103,11 +104,11 @@ class Watcher {
   placement::Revision position_ ABSL_GUARDED_BY(mutex_);  // changes up to here were sent or wait
   std::unique_ptr<WatchSnapshot> snapshot_ ABSL_GUARDED_BY(mutex_);
   bool in_snapshot_ ABSL_GUARDED_BY(mutex_) = false;  // the snapshot is not complete yet
-  absl::Time begun_at_ ABSL_GUARDED_BY(mutex_);
+  placement::BootTime begun_at_ ABSL_GUARDED_BY(mutex_);
   std::deque<WatchMessage> outbox_ ABSL_GUARDED_BY(mutex_);
   size_t outbox_bytes_ ABSL_GUARDED_BY(mutex_) = 0;
-  std::optional<absl::Time> sending_since_ ABSL_GUARDED_BY(mutex_);
-  absl::Time sent_at_ ABSL_GUARDED_BY(mutex_);
+  std::optional<placement::BootTime> sending_since_ ABSL_GUARDED_BY(mutex_);
+  placement::BootTime sent_at_ ABSL_GUARDED_BY(mutex_);
   bool started_ ABSL_GUARDED_BY(mutex_) = false;
   bool live_ ABSL_GUARDED_BY(mutex_) = false;
   bool ended_ ABSL_GUARDED_BY(mutex_) = false;

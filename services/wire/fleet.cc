@@ -94,7 +94,7 @@ void FillService(const ServiceRecord& service, const Heard* seen, pb::Service* t
   to->set_zone(service.zone);
   to->set_incarnation(service.incarnation.ToString());
   if (seen != nullptr) {
-    SetTime(seen->at, to->mutable_last_seen_at());
+    SetTime(seen->seen_at, to->mutable_last_seen_at());
     to->set_report_count(seen->count);
     to->set_stale_audit(seen->stale_audit);
   }

@@ -12,6 +12,7 @@
 #include "berth/placement/v1/fleet.pb.h"
 #include "berth/placement/v1/node.pb.h"
 #include "placement/commands/command.h"
+#include "placement/ground/boot_clock.h"
 #include "services/wire/form.h"
 #include "services/wire/write_answer.h"
 
@@ -23,7 +24,8 @@ using NodePtr = placement::NodeRecordPtr;
 // What this process has heard from one service since it started.
 struct Heard {
   placement::Uuid incarnation;
-  absl::Time at;
+  placement::BootTime at;
+  absl::Time seen_at = {};   // the same moment on the wall clock, for people
   int64_t count = 0;         // number of heartbeats heard
   bool stale_audit = false;  // what its last heartbeat said (T-293)
 };

@@ -33,7 +33,7 @@ void ChangeWatcher::Listen() {
 }
 
 bool ChangeWatcher::Await(const std::string& provider_uuid, std::chrono::nanoseconds limit) {
-  const auto deadline = std::chrono::steady_clock::now() + limit;
+  const auto deadline = tracker::BootClock::now() + limit;
   tracker::MutexLock lock(&mutex_);
   while (heard_.erase(provider_uuid) == 0) {
     if (!changed_.WaitUntil(&mutex_, deadline)) return heard_.erase(provider_uuid) > 0;

@@ -11,6 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/time/clock.h"
+#include "tracker/ground/boot_clock.h"
 #include "tracker/ground/check.h"
 #include "tracker/ground/uuid.h"
 #include "tracker/settings/identity.h"
@@ -20,7 +21,7 @@ namespace {
 
 using tracker::Node;
 using tracker::Uplink;
-using Clock = std::chrono::steady_clock;
+using Clock = tracker::BootClock;
 
 constexpr int kThreads = 4;  // that run the first passes
 constexpr int64_t kMoreReservedMib = 1024;

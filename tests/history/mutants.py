@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Breaks the product in thirty-five ways and sees that the history test, or the test of the part, finds each.
+"""Breaks the product in many ways and sees that the history test, or the test of the part, finds each.
 
 A copy of the product gets a few lines changed for each mutant; which of them counts a file says when a process starts,
 so that it is built once. A mutant that survives is a bug of the test. Where a promise has no part of its own here,
@@ -29,6 +29,7 @@ TESTS = {"through": ("history/history_test", "History.HoldsThroughKillsPausesAnd
          "leases": ("placement/ledger_worlds_test", "LedgerLease.*"),
          "requests": ("placement/placement_ledger_test", "LedgerRequest.*"),
          "claims": ("tracker/tracker_account_test", "*"),
+         "clock": ("fault/placement_clock_test", "PlacementClock.SetForwardsTakesNoLivingHostDown"),
          "short": ("placement/placement_ledger_test", "LedgerShortRoad.*:LedgerLateMessage.*:LedgerAhead.*:LedgerLongRoad.*")}
 SETTLE_SECONDS = 240  # beyond the run itself: to start, to settle what is open, to check
 TRIES = 3             # of the clients' luck, before a mutant counts as one that survives
@@ -73,7 +74,7 @@ MUTANTS = [
     ("short-refuses-unchecked", "short", [(
         "placement/ledger/writer_short.cc",
         "    const bool sent = Send(*batch, &done);\n",
-        "    if (MUTANT && !batch->writes() && batch->BeginAll(absl::Now())) return AnswerAll(*batch);\n"
+        "    if (MUTANT && !batch->writes() && batch->BeginAll(BootNow())) return AnswerAll(*batch);\n"
         "    const bool sent = Send(*batch, &done);\n")]),
     # The ids of commands that come while the long road waits for the lock are not compared.
     ("fill-up-without-ids", "short", [(
@@ -124,19 +125,32 @@ MUTANTS = [
         "  if (minimum == nullptr) return with_state(ledger_->Fresh());\n",
         """  if (minimum == nullptr && MUTANT) {
     static placement::Mutex mutex;
-    static absl::Time until = absl::InfinitePast();
+    static placement::BootTime until;
     static placement::StatePtr kept;
     const placement::MutexLock lock(&mutex);
-    if (absl::Now() > until) {
+    if (placement::BootNow() > until) {
       auto fresh = ledger_->Fresh();
       if (!fresh.ok()) return with_state(fresh.status());
       kept = *fresh;
-      until = absl::Now() + absl::Milliseconds(300);
+      until = placement::BootNow() + absl::Milliseconds(300);
     }
     return with_state(kept);
   }
   if (minimum == nullptr) return with_state(ledger_->Fresh());
 """)]),
+    # Whether a service lives is judged by the wall clock.
+    ("liveness-by-wall-clock", "clock", [
+        ("services/report/session.cc",
+         "Hear(key_, incarnation_, beat, placement::BootNow(),",
+         "Hear(key_, incarnation_, beat, MUTANT ? absl::Now() - absl::UnixEpoch() : placement::BootNow(),"),
+        ("services/report/session.cc",
+         "Hear(key_, incarnation_, std::nullopt, placement::BootNow(),",
+         "Hear(key_, incarnation_, std::nullopt, MUTANT ? absl::Now() - absl::UnixEpoch() : placement::BootNow(),"),
+        ("services/report/liveness_recorder.cc",
+         "  const placement::BootTime now = placement::BootNow();\n  const placement::StatePtr state",
+         "  const placement::BootTime now = MUTANT ? absl::Now() - absl::UnixEpoch() : placement::BootNow();\n"
+         "  const placement::StatePtr state"),
+        ("services/report/liveness_recorder.cc", "#include <utility>\n", "#include <utility>\n#include \"absl/time/clock.h\"\n")]),
     ("watch-drops-on-reconnect", "through", [(
         "services/watch/hub.cc",
         "watcher->Begin(*filter, revision, nullptr);",

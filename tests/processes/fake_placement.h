@@ -16,6 +16,7 @@
 #include "berth/placement/v1/report.pb.h"
 #include "google/rpc/error_details.pb.h"
 #include "google/rpc/status.pb.h"
+#include "tracker/ground/boot_clock.h"
 #include "tracker/ground/mutex.h"
 
 namespace berth::tracker {
@@ -73,11 +74,11 @@ class FakePlacement final : public placement::v1::ReportService::Service {
 
   // Waits until `enough` is true of all requests so far; false after ten seconds.
   bool Wait(const std::function<bool(const std::vector<Request>&)>& enough) {
-    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+    const auto deadline = BootClock::now() + std::chrono::seconds(10);
     MutexLock lock(&mutex_);
     while (!enough(requests_)) {
       changed_.WaitUntil(&mutex_, deadline);
-      if (std::chrono::steady_clock::now() >= deadline) return enough(requests_);
+      if (BootClock::now() >= deadline) return enough(requests_);
     }
     return true;
   }
@@ -136,7 +137,7 @@ class FakePlacement final : public placement::v1::ReportService::Service {
       }
       changed_.NotifyAll();
       while (!reads && !context->IsCancelled()) {
-        changed_.WaitUntil(&mutex_, std::chrono::steady_clock::now() + kLook);
+        changed_.WaitUntil(&mutex_, BootClock::now() + kLook);
       }
     }
     MutexLock lock(&mutex_);

@@ -50,7 +50,7 @@ LedgerRunner::~LedgerRunner() {
 std::future<Decision> LedgerRunner::Begin(Command command, absl::Duration limit) {
   auto promise = std::make_shared<std::promise<Decision>>();
   std::future<Decision> future = promise->get_future();
-  ledger_->Submit(std::move(command), absl::Now() + limit, nullptr,
+  ledger_->Submit(std::move(command), BootNow() + limit, nullptr,
                   [promise](Decision decision) { promise->set_value(std::move(decision)); });
   return future;
 }

@@ -105,7 +105,7 @@ void KillServer(const Cluster& cluster) {
 void RestartServer(Cluster& cluster) {
   // Each start is an hour after the one before: the pace at which a server may end is tested by
   // itself. A server that meets the rest of a killed one ends again, and is started again.
-  static absl::Time now = absl::UnixEpoch();
+  static BootTime now;
   const absl::Time end = absl::Now() + absl::Minutes(1);
   do {
     BERTH_CHECK(absl::Now() < end);

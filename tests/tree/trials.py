@@ -6,6 +6,7 @@ their content.
 
 import os
 import pathlib
+import re
 import tempfile
 
 NOT_OURS = {".git", "build", "node_modules", "__pycache__", ".cache"}
@@ -26,6 +27,16 @@ def text(root, name):
         return (pathlib.Path(root) / name).read_text(encoding="utf-8")
     except (UnicodeDecodeError, FileNotFoundError):
         return ""
+
+
+LITERALS = re.compile(
+    r'//[^\n]*|/\*.*?\*/|R"(?P<d>[^(\s]*)\(.*?\)(?P=d)"|"(?:\\.|[^"\\\n])*"|(?<![\w])\'(?:\\.|[^\'\\\n])*\'', re.S)
+
+
+def without_literals(content):
+    """The same lines without comments, strings and preprocessor lines, so that braces can be counted."""
+    content = LITERALS.sub(lambda m: "\n" * m.group(0).count("\n") or " ", content)
+    return re.sub(r"^[ \t]*#(?:[^\n]*\\\n)*[^\n]*", lambda m: "\n" * m.group(0).count("\n"), content, flags=re.M)
 
 
 def tried(trials):

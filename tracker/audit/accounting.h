@@ -24,12 +24,11 @@
 #include "tracker/account/account.h"
 #include "tracker/audit/records.h"
 #include "tracker/facts/facts.h"
+#include "tracker/ground/boot_clock.h"
 #include "tracker/ground/uuid.h"
 #include "tracker/settings/configuration.h"
 
 namespace berth::tracker {
-
-using MonotonicTime = std::chrono::steady_clock::time_point;
 
 struct Accounting {
   Amounts total;

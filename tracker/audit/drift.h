@@ -14,6 +14,7 @@
 
 #include "tracker/account/account.h"
 #include "tracker/audit/records.h"
+#include "tracker/ground/boot_clock.h"
 #include "tracker/ground/uuid.h"
 #include "tracker/settings/configuration.h"
 
@@ -29,7 +30,7 @@ struct Drift {
 };
 
 // For each drift of the last audit, by class: the drift, and when it was first seen so.
-using DriftMemory = std::map<std::string, std::pair<Drift, std::chrono::steady_clock::time_point>>;
+using DriftMemory = std::map<std::string, std::pair<Drift, MonotonicTime>>;
 
 // Returns the drifts, sorted by class. Compares the instances whose records say that they are on
 // the node, and leaves out what is expected to differ: instances that are being claimed or moved,

@@ -14,6 +14,7 @@
 #include "tracker/account/account.h"
 #include "tracker/audit/records.h"
 #include "tracker/facts/facts.h"
+#include "tracker/ground/boot_clock.h"
 #include "tracker/ground/uuid.h"
 
 namespace berth::tracker {
@@ -30,8 +31,7 @@ struct LeftBehind {
 
 // For everything that was left behind at the last audit, by uuid and text: since when it has been
 // seen so.
-using LeftBehindMemory =
-    std::map<std::pair<Uuid, std::string>, std::chrono::steady_clock::time_point>;
+using LeftBehindMemory = std::map<std::pair<Uuid, std::string>, MonotonicTime>;
 
 // Returns first the guests, then the allocations, each sorted by uuid.
 //

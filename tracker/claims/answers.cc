@@ -4,7 +4,7 @@
 
 namespace berth::tracker {
 
-void ClaimAnswers::Keep(const OpenClaim& claim, absl::Time now) {
+void ClaimAnswers::Keep(const OpenClaim& claim, MonotonicTime now) {
   DropOld(now);
   if (claim.id.empty() || !claims_.emplace(claim.id, claim).second) return;
   order_.emplace_back(now, claim.id);
@@ -16,7 +16,7 @@ void ClaimAnswers::Keep(const OpenClaim& claim, absl::Time now) {
 
 absl::StatusOr<const OpenClaim*> ClaimAnswers::Find(const std::string& id,
                                                     const Uuid& instance_uuid,
-                                                    const std::string& body, absl::Time now) {
+                                                    const std::string& body, MonotonicTime now) {
   DropOld(now);
   const auto found = claims_.find(id);
   if (found == claims_.end()) return nullptr;
@@ -34,7 +34,7 @@ void ClaimAnswers::Forget(const std::string& claim_id) {
   });
 }
 
-void ClaimAnswers::DropOld(absl::Time now) {
+void ClaimAnswers::DropOld(MonotonicTime now) {
   while (!order_.empty() && now - order_.front().first >= kKept) {
     claims_.erase(order_.front().second);
     order_.pop_front();

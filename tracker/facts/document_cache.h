@@ -25,6 +25,7 @@
 #include <vector>
 
 #include "absl/time/time.h"
+#include "tracker/ground/boot_clock.h"
 
 namespace berth::tracker {
 
@@ -66,11 +67,11 @@ class DocumentCache {
 
   // Begins a pass: forgets all documents that are not in `listed`, and returns those to read. Each
   // of them counts as outdated until it is stored.
-  std::vector<std::string> Plan(const std::map<std::string, int64_t>& listed, absl::Time now,
+  std::vector<std::string> Plan(const std::map<std::string, int64_t>& listed, MonotonicTime now,
                                 absl::Duration interval) {
     std::erase_if(known_, [&](const auto& one) { return listed.count(one.first) == 0; });
     std::erase_if(contents_, [&](const auto& one) { return listed.count(one.first) == 0; });
-    const absl::Duration since_last = now - planned_at_.value_or(now);
+    const absl::Duration since_last = absl::FromChrono(now - planned_at_.value_or(now));
     planned_at_ = now;
     std::vector<std::string> names =
         DocumentsToRead(listed, known_, SweepShare(known_.size(), since_last, interval));
@@ -96,7 +97,7 @@ class DocumentCache {
  private:
   std::map<std::string, KnownDocument> known_;
   std::map<std::string, Content> contents_;  // the same names as known_
-  std::optional<absl::Time> planned_at_;
+  std::optional<MonotonicTime> planned_at_;
   int64_t read_number_ = 0;
 };
 

@@ -14,6 +14,7 @@
 #include <mutex>
 
 #include "absl/base/thread_annotations.h"
+#include "tracker/ground/boot_clock.h"
 #include "tracker/ground/check.h"
 
 namespace berth::tracker {
@@ -25,7 +26,7 @@ struct TimeCounts {
   std::array<uint64_t, kBoundsSeconds.size() + 1> counts{};
   double sum_seconds = 0;
 
-  void Add(std::chrono::steady_clock::duration time) {
+  void Add(BootClock::duration time) {
     const double seconds = std::chrono::duration<double>(time).count();
     size_t bucket = 0;
     while (bucket < kBoundsSeconds.size() && seconds > kBoundsSeconds[bucket]) ++bucket;
@@ -46,19 +47,19 @@ class ABSL_LOCKABLE FairMutex {
   FairMutex& operator=(const FairMutex&) = delete;
 
   void Lock() ABSL_EXCLUSIVE_LOCK_FUNCTION() {
-    const Clock::time_point began = Clock::now();
+    const MonotonicTime began = BootClock::now();
     std::unique_lock<std::mutex> lock(mutex_);
     const uint64_t number = next_++;
     while (served_ != number) changed_.wait(lock);
     BERTH_CHECK(number == last_ + 1);  // nobody was passed over
     last_ = number;
-    locked_at_ = Clock::now();
+    locked_at_ = BootClock::now();
     times_.waits.Add(locked_at_ - began);
   }
 
   void Unlock() ABSL_UNLOCK_FUNCTION() {
     const std::lock_guard<std::mutex> lock(mutex_);
-    times_.holds.Add(Clock::now() - locked_at_);
+    times_.holds.Add(BootClock::now() - locked_at_);
     ++served_;
     changed_.notify_all();
   }
@@ -74,14 +75,12 @@ class ABSL_LOCKABLE FairMutex {
   }
 
  private:
-  using Clock = std::chrono::steady_clock;
-
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   uint64_t next_ = 1;    // the number of the thread that comes next
   uint64_t served_ = 1;  // the number of the thread that has the lock, or gets it next
   uint64_t last_ = 0;    // the number of the thread that had it last
-  Clock::time_point locked_at_;
+  MonotonicTime locked_at_;
   LockTimes times_;
 };
 

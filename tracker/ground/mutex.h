@@ -5,11 +5,11 @@
 #ifndef BERTH_TRACKER_GROUND_MUTEX_H_
 #define BERTH_TRACKER_GROUND_MUTEX_H_
 
-#include <chrono>
 #include <condition_variable>
 #include <mutex>
 
 #include "absl/base/thread_annotations.h"
+#include "tracker/ground/boot_clock.h"
 
 namespace berth::tracker {
 
@@ -45,15 +45,14 @@ class CondVar {
   // Waits until NotifyAll() is called or `deadline` passes. Returns false if `deadline` has passed.
   // May return true although NotifyAll() was not called, so the caller must test its condition
   // again.
-  bool WaitUntil(Mutex* mutex, std::chrono::steady_clock::time_point deadline)
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex);
+  bool WaitUntil(Mutex* mutex, MonotonicTime deadline) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex);
   void NotifyAll() { condition_.notify_all(); }
 
  private:
   std::condition_variable condition_;
 };
 
-inline bool CondVar::WaitUntil(Mutex* mutex, std::chrono::steady_clock::time_point deadline) {
+inline bool CondVar::WaitUntil(Mutex* mutex, MonotonicTime deadline) {
   std::unique_lock<std::mutex> lock(mutex->mutex_, std::adopt_lock);
   const bool woken = condition_.wait_until(lock, deadline) == std::cv_status::no_timeout;
   lock.release();

@@ -9,11 +9,12 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <cstring>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
-#include "absl/time/clock.h"
+#include "tracker/ground/boot_clock.h"
 
 namespace berth::tracker {
 namespace {
@@ -54,13 +55,13 @@ int Spawn(const std::vector<std::string>& arguments, pid_t* child, int* output) 
 
 // Reads until the pipe ends. Returns false if the deadline passes first, or if the program prints
 // too much.
-bool ReadAll(int output, absl::Time deadline, std::string* text) {
+bool ReadAll(int output, MonotonicTime deadline, std::string* text) {
   char buffer[4096];
   while (text->size() <= kOutputBytesMax) {
     pollfd ready = {output, POLLIN, 0};
-    const int64_t left_ms = absl::ToInt64Milliseconds(deadline - absl::Now());
-    if (left_ms <= 0) return false;
-    const int polled = poll(&ready, 1, static_cast<int>(std::min<int64_t>(left_ms, 60000)));
+    const auto left = std::chrono::floor<std::chrono::milliseconds>(deadline - BootClock::now());
+    if (left.count() <= 0) return false;
+    const int polled = poll(&ready, 1, static_cast<int>(std::min<int64_t>(left.count(), 60000)));
     if (polled < 0 && errno != EINTR) return false;
     if (polled <= 0) continue;
     const ssize_t size = read(output, buffer, sizeof buffer);
@@ -75,7 +76,7 @@ bool ReadAll(int output, absl::Time deadline, std::string* text) {
 
 absl::StatusOr<std::string> RunCommand(const std::vector<std::string>& arguments,
                                        absl::Duration timeout) {
-  const absl::Time deadline = absl::Now() + timeout;
+  const MonotonicTime deadline = BootClock::now() + absl::ToChronoNanoseconds(timeout);
   pid_t child = -1;
   int output = -1;
   const int error = Spawn(arguments, &child, &output);

@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "absl/strings/str_cat.h"
+#include "tracker/ground/boot_clock.h"
 #include "tracker/ground/mutex.h"
 
 namespace berth::tracker {
@@ -29,7 +30,7 @@ struct DeadlinePool::State : std::enable_shared_from_this<State> {
   std::shared_ptr<Job> Start(std::function<void()> work) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex);
   // Waits until the job is done. Returns false if the job was not done at the deadline; the job is
   // then abandoned.
-  bool Await(const std::shared_ptr<Job>& job, std::chrono::steady_clock::time_point deadline)
+  bool Await(const std::shared_ptr<Job>& job, MonotonicTime deadline)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex);
   // Waits for a queued job, removes it from the queue and returns it. Null if none came for
   // kIdleMax, or when the pool ends: the thread must then end.
@@ -57,7 +58,7 @@ constexpr std::chrono::seconds kIdleMax{1};
 
 std::shared_ptr<Job> DeadlinePool::State::Take() {
   MutexLock lock(&mutex);
-  const auto until = std::chrono::steady_clock::now() + kIdleMax;
+  const auto until = BootClock::now() + kIdleMax;
   ++idle;
   while (queue.empty() && !stopping && changed.WaitUntil(&mutex, until)) {
   }
@@ -97,7 +98,7 @@ DeadlinePool::~DeadlinePool() {
   state_->stopping = true;
   state_->changed.NotifyAll();
   while (state_->threads > 0) {
-    state_->changed.WaitUntil(&state_->mutex, std::chrono::steady_clock::now() + kNoDeadline);
+    state_->changed.WaitUntil(&state_->mutex, BootClock::now() + kNoDeadline);
   }
 }
 
@@ -115,9 +116,8 @@ std::shared_ptr<Job> DeadlinePool::State::Start(std::function<void()> work) {
   return job;
 }
 
-bool DeadlinePool::State::Await(const std::shared_ptr<Job>& job,
-                                std::chrono::steady_clock::time_point deadline) {
-  while (job->stage != Stage::kDone && std::chrono::steady_clock::now() < deadline) {
+bool DeadlinePool::State::Await(const std::shared_ptr<Job>& job, MonotonicTime deadline) {
+  while (job->stage != Stage::kDone && BootClock::now() < deadline) {
     changed.WaitUntil(&mutex, deadline);
   }
   if (job->stage == Stage::kDone) return true;
@@ -141,7 +141,7 @@ absl::Status DeadlinePool::Run(absl::string_view name, std::function<void()> wor
 std::vector<absl::Status> DeadlinePool::RunAll(absl::string_view name,
                                                std::vector<std::function<void()>> works,
                                                absl::Duration timeout) {
-  const auto deadline = std::chrono::steady_clock::now() + absl::ToChronoNanoseconds(timeout);
+  const auto deadline = BootClock::now() + absl::ToChronoNanoseconds(timeout);
   std::vector<std::shared_ptr<Job>> jobs;
   std::vector<absl::Status> statuses;
   MutexLock lock(&state_->mutex);

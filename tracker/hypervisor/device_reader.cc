@@ -18,7 +18,8 @@ std::vector<const NodeDevice*> All(const DocumentCache<NodeDevice>& documents) {
 
 }  // namespace
 
-absl::StatusOr<std::vector<PciDevice>> DeviceReader::Read(absl::Time now, absl::Duration interval,
+absl::StatusOr<std::vector<PciDevice>> DeviceReader::Read(MonotonicTime now,
+                                                          absl::Duration interval,
                                                           std::vector<std::string>* warnings) {
   BERTH_ASSIGN_OR_RETURN(const std::vector<ListedDevice> listed, hypervisor_->Devices());
   std::map<std::string, int64_t> run_by_name;

@@ -15,6 +15,7 @@
 #include "tracker/facts/document_cache.h"
 #include "tracker/facts/mediated_devices.h"
 #include "tracker/facts/node_devices.h"
+#include "tracker/ground/boot_clock.h"
 #include "tracker/hypervisor/hypervisor.h"
 
 namespace berth::tracker {
@@ -31,7 +32,7 @@ class DeviceReader {
   // Returns all PCI devices, sorted by address. A device that is removed meanwhile is left out. If
   // a document cannot be read or parsed, the one that was read last counts, `warnings` says so, and
   // the next Read tries again. Fails as Hypervisor::Devices and Hypervisor::DeviceDocuments do.
-  absl::StatusOr<std::vector<PciDevice>> Read(absl::Time now, absl::Duration interval,
+  absl::StatusOr<std::vector<PciDevice>> Read(MonotonicTime now, absl::Duration interval,
                                               std::vector<std::string>* warnings);
   // Returns the devices that offer mediated devices, as the last Read found them.
   std::vector<MediatedParent> mediated_parents() const;

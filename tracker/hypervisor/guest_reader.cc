@@ -10,7 +10,7 @@
 namespace berth::tracker {
 
 absl::StatusOr<std::vector<GuestReader::Reading>> GuestReader::Read(
-    absl::Time now, absl::Duration interval, std::vector<std::string>* warnings) {
+    MonotonicTime now, absl::Duration interval, std::vector<std::string>* warnings) {
   BERTH_ASSIGN_OR_RETURN(const std::vector<ListedGuest> listed, hypervisor_->Guests());
   std::map<std::string, int64_t> run_by_uuid;
   for (const ListedGuest& guest : listed) run_by_uuid[guest.uuid.ToString()] = guest.run;

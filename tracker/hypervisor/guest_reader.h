@@ -13,6 +13,7 @@
 #include "absl/time/time.h"
 #include "tracker/facts/document_cache.h"
 #include "tracker/facts/domain_xml.h"
+#include "tracker/ground/boot_clock.h"
 #include "tracker/hypervisor/hypervisor.h"
 
 namespace berth::tracker {
@@ -40,7 +41,7 @@ class GuestReader {
   // Returns all guests, sorted by uuid. A guest that is removed meanwhile is left out (T-391). If a
   // definition cannot be read or parsed, the one that was read last counts, `warnings` says so, and
   // the next Read tries again. Fails as Hypervisor::Guests and Hypervisor::Definitions do.
-  absl::StatusOr<std::vector<Reading>> Read(absl::Time now, absl::Duration interval,
+  absl::StatusOr<std::vector<Reading>> Read(MonotonicTime now, absl::Duration interval,
                                             std::vector<std::string>* warnings);
 
  private:

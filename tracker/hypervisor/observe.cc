@@ -100,7 +100,7 @@ absl::StatusOr<std::string> Observer::NodeName() {
   return name;
 }
 
-absl::StatusOr<Facts> Observer::Observe(absl::Time now) {
+absl::StatusOr<Facts> Observer::Observe(MonotonicTime now, absl::Time wall_now) {
   BERTH_ASSIGN_OR_RETURN(const std::string name, NodeName());
   BERTH_RETURN_IF_ERROR(hypervisor_->Connect());
   if (!lasting_ || lasting_->connection_number != hypervisor_->connection_number()) {
@@ -114,15 +114,15 @@ absl::StatusOr<Facts> Observer::Observe(absl::Time now) {
   Facts facts = lasting_->facts;
   facts.hypervisor_hostname = name;
   facts.host_address = surroundings_.host_address;
-  BERTH_RETURN_IF_ERROR(ReadHost(*lasting_, now, &facts));
+  BERTH_RETURN_IF_ERROR(ReadHost(*lasting_, wall_now, &facts));
   BERTH_RETURN_IF_ERROR(ReadGuests(now, &facts));
   BERTH_RETURN_IF_ERROR(ReadDisk(&facts));
   BERTH_RETURN_IF_ERROR(ReadDevices(now, &facts));
-  ReadKernel(*lasting_, now, &facts);
+  ReadKernel(*lasting_, wall_now, &facts);
   return facts;
 }
 
-absl::Status Observer::ReadHost(const Lasting& lasting, absl::Time now, Facts* facts) {
+absl::Status Observer::ReadHost(const Lasting& lasting, absl::Time wall_now, Facts* facts) {
   BERTH_ASSIGN_OR_RETURN(const HostReading host, hypervisor_->Host());
   BERTH_ASSIGN_OR_RETURN(const GuestCpus cpus,
                          SelectGuestCpus(configuration_, host.online, host.present));
@@ -133,11 +133,11 @@ absl::Status Observer::ReadHost(const Lasting& lasting, absl::Time now, Facts* f
                           : host.memory_kib / 1024;
   BERTH_ASSIGN_OR_RETURN(facts->numa_topology, DescribeNuma(lasting.capabilities, cpus,
                                                             configuration_, facts->virt_type));
-  ReadMonitors(host.mhz, now, facts);
+  ReadMonitors(host.mhz, wall_now, facts);
   return absl::OkStatus();
 }
 
-void Observer::ReadMonitors(int64_t mhz, absl::Time now, Facts* facts) {
+void Observer::ReadMonitors(int64_t mhz, absl::Time wall_now, Facts* facts) {
   if (configuration_.monitors.empty()) return;
   const absl::StatusOr<CpuTimes> times = hypervisor_->HostCpuTimes();
   if (!times.ok()) {
@@ -146,11 +146,11 @@ void Observer::ReadMonitors(int64_t mhz, absl::Time now, Facts* facts) {
         absl::StrCat("monitor ", kCpuMonitor, ": ", times.status().message()));
     return;
   }
-  facts->metrics = CpuMetrics(*times, cpu_times_, mhz, now);
+  facts->metrics = CpuMetrics(*times, cpu_times_, mhz, wall_now);
   cpu_times_ = *times;
 }
 
-absl::Status Observer::ReadGuests(absl::Time now, Facts* facts) {
+absl::Status Observer::ReadGuests(MonotonicTime now, Facts* facts) {
   std::vector<std::string> warnings;
   BERTH_ASSIGN_OR_RETURN(GuestReadings readings,
                          guests_.Read(now, surroundings_.pass_interval, &warnings));
@@ -293,7 +293,7 @@ absl::Status Observer::ReadDisk(Facts* facts) {
   return absl::OkStatus();
 }
 
-absl::Status Observer::ReadDevices(absl::Time now, Facts* facts) {
+absl::Status Observer::ReadDevices(MonotonicTime now, Facts* facts) {
   std::vector<std::string> warnings;
   absl::StatusOr<std::vector<PciDevice>> devices =
       devices_.Read(now, surroundings_.pass_interval, &warnings);
@@ -313,7 +313,7 @@ absl::Status Observer::ReadDevices(absl::Time now, Facts* facts) {
   return absl::OkStatus();
 }
 
-void Observer::ReadKernel(const Lasting& lasting, absl::Time now, Facts* facts) {
+void Observer::ReadKernel(const Lasting& lasting, absl::Time wall_now, Facts* facts) {
   const std::string& proc = surroundings_.proc_path;
   if (!lasting.shows_this_machine) {
     facts->memory_used_mib = std::optional<int64_t>();
@@ -330,7 +330,7 @@ void Observer::ReadKernel(const Lasting& lasting, absl::Time now, Facts* facts) 
     }
   }
   const absl::StatusOr<std::string> uptime = UptimeLine(
-      FileText(proc + "/uptime"), FileText(proc + "/loadavg"), now, absl::LocalTimeZone());
+      FileText(proc + "/uptime"), FileText(proc + "/loadavg"), wall_now, absl::LocalTimeZone());
   if (uptime.ok()) facts->uptime = *uptime;
 }
 

@@ -18,6 +18,7 @@
 #include "tracker/facts/capabilities.h"
 #include "tracker/facts/facts.h"
 #include "tracker/facts/mounts.h"
+#include "tracker/ground/boot_clock.h"
 #include "tracker/ground/uuid.h"
 #include "tracker/hypervisor/device_reader.h"
 #include "tracker/hypervisor/guest_reader.h"
@@ -58,7 +59,8 @@ class Observer {
   //   else                             a call failed that is necessary for every observation
   //
   // If a guest, image or device cannot be read, it is skipped, and `warnings` of the facts says so.
-  absl::StatusOr<Facts> Observe(absl::Time now);
+  // `wall_now` is the same moment as `now`, for the texts and times that people see.
+  absl::StatusOr<Facts> Observe(MonotonicTime now, absl::Time wall_now);
 
   // Returns the hypervisor's host name, which is read once (T-21). Also notes which documents have
   // changed: every pass calls this method, even a pass that fails before it observes, so the events
@@ -88,15 +90,15 @@ class Observer {
   absl::StatusOr<std::optional<std::set<std::string>>> TraitFeatures(const Lasting& lasting);
   absl::StatusOr<std::set<std::string>> ModelFeatures(const std::string& arch,
                                                       const std::string& model);
-  absl::Status ReadHost(const Lasting& lasting, absl::Time now, Facts* facts);
-  void ReadMonitors(int64_t mhz, absl::Time now, Facts* facts);
-  absl::Status ReadGuests(absl::Time now, Facts* facts);
+  absl::Status ReadHost(const Lasting& lasting, absl::Time wall_now, Facts* facts);
+  void ReadMonitors(int64_t mhz, absl::Time wall_now, Facts* facts);
+  absl::Status ReadGuests(MonotonicTime now, Facts* facts);
   void AddDisks(const GuestReadings& readings, const Images& images, Facts* facts);
   std::map<DiskName, int64_t> ReadCapacities(const GuestReadings& readings, const Images& images,
                                              Facts* facts);
   absl::Status ReadDisk(Facts* facts);
-  absl::Status ReadDevices(absl::Time now, Facts* facts);
-  void ReadKernel(const Lasting& lasting, absl::Time now, Facts* facts);
+  absl::Status ReadDevices(MonotonicTime now, Facts* facts);
+  void ReadKernel(const Lasting& lasting, absl::Time wall_now, Facts* facts);
 
   NodeConfiguration configuration_;
   const Surroundings surroundings_;

@@ -51,10 +51,11 @@ absl::Status Node::FindIdentity() {
   return absl::OkStatus();
 }
 
-absl::StatusOr<Facts> Node::Observe(const NodeConfiguration& configuration, absl::Time now) {
+absl::StatusOr<Facts> Node::Observe(const NodeConfiguration& configuration, MonotonicTime now,
+                                    absl::Time wall_now) {
   observer_.Configure(configuration);
   BERTH_RETURN_IF_ERROR(FindIdentity());
-  BERTH_ASSIGN_OR_RETURN(Facts facts, observer_.Observe(now));
+  BERTH_ASSIGN_OR_RETURN(Facts facts, observer_.Observe(now, wall_now));
   facts.uuid = identity()->uuid;
   std::vector<WantedProvider> providers;
   if (!configuration.provider_entries.empty()) {
@@ -86,7 +87,7 @@ PassOutcome Node::Pass(MonotonicTime now) {
     configuration = wanted_configuration_;
     if (!audited_at_) audited_at_ = now;
   }
-  absl::StatusOr<Facts> facts = Observe(*configuration, outcome.started_at);
+  absl::StatusOr<Facts> facts = Observe(*configuration, now, outcome.started_at);
   outcome.observed_at = absl::Now();
   TakeFacts(std::move(facts), std::move(configuration), now, &outcome);
   if (outcome.audit != nullptr) outcome.texts = TextsOf(*outcome.audit);

@@ -279,7 +279,8 @@ class Node {
   absl::Status FindIdentity();
   // Finds the identity and observes. Remembers the traits that a report with `configuration` may
   // add, before it is sent; if they cannot be remembered, the facts have a warning.
-  absl::StatusOr<Facts> Observe(const NodeConfiguration& configuration, absl::Time now);
+  absl::StatusOr<Facts> Observe(const NodeConfiguration& configuration, MonotonicTime now,
+                                absl::Time wall_now);
   // Audits what was observed with `configuration`, and ends the pass.
   void TakeFacts(absl::StatusOr<Facts> observed,
                  std::shared_ptr<const NodeConfiguration> configuration, MonotonicTime now,

@@ -3,8 +3,8 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "absl/time/clock.h"
 #include "tracker/claims/refusal.h"
+#include "tracker/ground/boot_clock.h"
 #include "tracker/node/node.h"
 
 namespace berth::tracker {
@@ -121,7 +121,7 @@ void Node::Claim(const Request& request, Take take, ClaimCaller caller) {
   const FairLock lock(&mutex_);
   const Uuid& uuid = request.instance.uuid;
   const absl::StatusOr<const OpenClaim*> known =
-      answers_.Find(request.id, uuid, request.body, absl::Now());
+      answers_.Find(request.id, uuid, request.body, BootClock::now());
   if (!known.ok()) return replies.Add(std::move(caller), known.status());
   if (*known != nullptr) return replies.Add(std::move(caller), ClaimResult{**known});
   if (Write* const write = writes_.FindInstance(uuid); write != nullptr) {
@@ -196,7 +196,7 @@ void Node::AnswerClaimLocked(Write* write, const absl::Status& answer, Monotonic
 
 void Node::GrantLocked(Write write, Replies* replies) {
   account_->Close(write.claim.instance.uuid, write.claim.id);
-  answers_.Keep(write.claim, absl::Now());
+  answers_.Keep(write.claim, BootClock::now());
   const ClaimResult result{write.claim};
   replies->Add(std::move(write), result);
 }

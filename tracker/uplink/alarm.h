@@ -15,6 +15,8 @@
 #include <optional>
 #include <utility>
 
+#include "tracker/ground/boot_clock.h"
+
 namespace berth::tracker {
 
 class Alarm {
@@ -27,7 +29,7 @@ class Alarm {
     // alarm therefore needs a new alarm of gRPC.
     alarm_.emplace();
     const int64_t nanos = std::max<int64_t>(0, wait.count());
-    due_ = std::chrono::steady_clock::now() + std::chrono::nanoseconds(nanos);
+    due_ = BootClock::now() + std::chrono::nanoseconds(nanos);
     alarm_->Set(
         gpr_time_add(gpr_now(GPR_CLOCK_MONOTONIC), gpr_time_from_nanos(nanos, GPR_TIMESPAN)),
         [ring = std::move(ring)](bool) { ring(); });
@@ -39,11 +41,11 @@ class Alarm {
   // Makes gRPC call the function now, if its time has passed. The threads of gRPC wait until a time
   // of the wall clock: if the clock is set back by an hour, they wait an hour longer.
   void HurryIfLate() {
-    if (std::chrono::steady_clock::now() > due_) Hurry();
+    if (BootClock::now() > due_) Hurry();
   }
 
  private:
-  std::chrono::steady_clock::time_point due_;
+  MonotonicTime due_;
   std::optional<grpc::Alarm> alarm_;
 };
 

@@ -27,6 +27,7 @@
 
 #include "berth/placement/v1/report.grpc.pb.h"
 #include "berth/placement/v1/report.pb.h"
+#include "tracker/ground/boot_clock.h"
 #include "tracker/ground/mutex.h"
 #include "tracker/ground/uuid.h"
 #include "tracker/node/node.h"
@@ -79,7 +80,7 @@ class UplinkSession final : public grpc::ClientBidiReactor<placement::v1::Sessio
 
  private:
   using Response = placement::v1::SessionResponse;
-  using Clock = std::chrono::steady_clock;
+  using Clock = BootClock;
 
   // The reactions of gRPC.
   void OnReadDone(bool ok) override;

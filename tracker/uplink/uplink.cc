@@ -4,6 +4,7 @@
 
 #include <utility>
 
+#include "tracker/ground/boot_clock.h"
 #include "tracker/uplink/session.h"
 
 namespace berth::tracker {
@@ -50,7 +51,7 @@ Uplink::~Uplink() {
   if (session_ != nullptr) session_->Stop();
   alarm_.Hurry();
   while (session_ != nullptr || waiting_) {
-    changed_.WaitUntil(&mutex_, std::chrono::steady_clock::now() + std::chrono::hours(1));
+    changed_.WaitUntil(&mutex_, BootClock::now() + std::chrono::hours(1));
   }
 }
 

@@ -12,6 +12,7 @@
 #include "absl/time/clock.h"
 #include "berth/placement/v1/ledger.pb.h"
 #include "berth/placement/v1/watch.pb.h"
+#include "placement/ground/boot_clock.h"
 #include "services/cli/commands/command.h"
 #include "services/cli/session/audit_files.h"
 #include "services/cli/session/audit_lines.h"
@@ -74,7 +75,7 @@ class Scribe {
     if (response.changes().empty()) return TakeBeat(response);
     BERTH_RETURN_IF_ERROR(
         files_->Append(AuditLines(response), revision, CommitTime(response), response.complete()));
-    return absl::Now() - synced_at_ >= kSyncAfter ? Sync() : absl::OkStatus();
+    return placement::BootNow() - synced_at_ >= kSyncAfter ? Sync() : absl::OkStatus();
   }
 
   // Writes a mark and says it.
@@ -108,22 +109,23 @@ class Scribe {
     const auto& position = files_->position();
     if (!position) return Mark(AuditMark::kBegin, response.revision(), absl::Now());
     const bool later = response.revision().number() > position->number();
-    if (later && absl::Now() - marked_at_ >= kPositionAfter) {
-      marked_at_ = absl::Now();
+    if (later && placement::BootNow() - marked_at_ >= kPositionAfter) {
+      marked_at_ = placement::BootNow();
       return Mark(AuditMark::kPosition, response.revision(), CommitTime(response));
     }
     return Sync();
   }
 
   absl::Status Sync() {
-    synced_at_ = absl::Now();
+    synced_at_ = placement::BootNow();
     return files_->Sync();
   }
 
   Session& session_;
   AuditFiles* const files_;
   bool told_ = false, skipping_ = false;
-  absl::Time synced_at_ = absl::InfinitePast(), marked_at_ = absl::Now();
+  placement::BootTime synced_at_ = -absl::InfiniteDuration();
+  placement::BootTime marked_at_ = placement::BootNow();
 };
 
 // The ledger has deleted the changes after the position: tells the gap, and goes on after the

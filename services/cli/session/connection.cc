@@ -12,6 +12,7 @@
 #include "grpcpp/generic/generic_stub.h"
 #include "grpcpp/security/credentials.h"
 #include "grpcpp/support/byte_buffer.h"
+#include "placement/ground/boot_clock.h"
 #include "placement/ground/mutex.h"
 #include "placement/ground/status_macros.h"
 #include "services/cli/session/failure.h"
@@ -126,15 +127,15 @@ class Connection::Impl {
     };
     services::PassOnGrpcLog(tell);
     BERTH_ASSIGN_OR_RETURN(tls, services::Tls::Open(tls_settings, use, tell));
-    next_look = absl::Now() + kCertificateStep;
+    next_look = placement::BootNow() + kCertificateStep;
     return absl::OkStatus();
   }
 
   // A command may run for days, longer than a certificate is valid.
   void LookAtCertificates() {
-    if (tls == nullptr || absl::Now() < next_look) return;
+    if (tls == nullptr || placement::BootNow() < next_look) return;
     tls->Look();
-    next_look = absl::Now() + kCertificateStep;
+    next_look = placement::BootNow() + kCertificateStep;
   }
 
   std::string WhyNot() {
@@ -173,7 +174,7 @@ class Connection::Impl {
   const services::TlsSettings tls_settings;
   const std::shared_ptr<HandshakeFailure> failure = std::make_shared<HandshakeFailure>();
   std::unique_ptr<services::Tls> tls;  // null: not opened yet, or no TLS
-  absl::Time next_look;
+  placement::BootTime next_look;
   std::vector<std::string> roles_used;
   std::shared_ptr<grpc::Channel> channel;
   std::unique_ptr<grpc::GenericStub> stub;
@@ -186,16 +187,16 @@ Connection::~Connection() = default;
 
 absl::Status Connection::Connect(const std::string& method, absl::Duration timeout) {
   BERTH_RETURN_IF_ERROR(impl_->Use(method));
-  const absl::Time deadline = absl::Now() + timeout;
+  const placement::BootTime deadline = placement::BootNow() + timeout;
   grpc_connectivity_state state = impl_->channel->GetState(/*try_to_connect=*/true);
   while (state != GRPC_CHANNEL_READY) {
     if (interrupts > 0) return Interrupted();
-    if (state == GRPC_CHANNEL_TRANSIENT_FAILURE || absl::Now() >= deadline) {
+    if (state == GRPC_CHANNEL_TRANSIENT_FAILURE || placement::BootNow() >= deadline) {
       return Refused(absl::StatusCode::kUnavailable, kUnreachable, impl_->WhyNot(),
                      {{{"endpoint", endpoint_}}});
     }
-    impl_->channel->WaitForStateChange(state,
-                                       absl::ToChronoTime(std::min(deadline, absl::Now() + kLook)));
+    const absl::Duration look = std::min(deadline - placement::BootNow(), kLook);
+    impl_->channel->WaitForStateChange(state, absl::ToChronoTime(absl::Now() + look));
     state = impl_->channel->GetState(/*try_to_connect=*/true);
   }
   return absl::OkStatus();

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
-#include "absl/time/clock.h"
+#include "placement/ground/boot_clock.h"
 #include "services/cli/text/bar.h"
 
 namespace berth::cli {
@@ -29,19 +29,19 @@ std::string WaitingLine(absl::string_view what, absl::Duration since) {
 
 void Progress::Tell(absl::string_view what, int64_t done, int64_t total) {
   if (!shown_) return;
-  const absl::Time now = absl::Now();
+  const placement::BootTime now = placement::BootNow();
   if (now - drawn_at_ >= kBetween) Draw(ProgressLine(what, done, total), now);
 }
 
 void Progress::Wait(absl::string_view what) {
   if (!shown_) return;
-  const absl::Time now = absl::Now();
+  const placement::BootTime now = placement::BootNow();
   waiting_since_ = std::min(waiting_since_, now);
   const absl::Duration since = now - waiting_since_;
   if (since >= kWaitShownAfter && now - drawn_at_ >= kBetween) Draw(WaitingLine(what, since), now);
 }
 
-void Progress::Draw(const std::string& line, absl::Time now) {
+void Progress::Draw(const std::string& line, placement::BootTime now) {
   *to_ << kEraseLine << line;
   to_->flush();
   drawn_ = true;

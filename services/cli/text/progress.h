@@ -12,6 +12,7 @@
 
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
+#include "placement/ground/boot_clock.h"
 #include "services/cli/text/screen.h"
 
 namespace berth::cli {
@@ -38,13 +39,13 @@ class Progress {
   void Clear();
 
  private:
-  void Draw(const std::string& line, absl::Time now);
+  void Draw(const std::string& line, placement::BootTime now);
 
   std::ostream* const to_;
   const bool shown_;
   bool drawn_ = false;
-  absl::Time drawn_at_ = absl::InfinitePast();
-  absl::Time waiting_since_ = absl::InfiniteFuture();
+  placement::BootTime drawn_at_ = -absl::InfiniteDuration();
+  placement::BootTime waiting_since_ = absl::InfiniteDuration();
 };
 
 }  // namespace berth::cli

@@ -88,7 +88,7 @@ TEST_F(LedgerAhead, NothingIsDecidedAheadIfTheLedgerStops) {
   gate_.AwaitWriter();
   TakeLock();
   std::vector<std::future<Decision>> claims = BeginClaims();
-  std::thread stopper([&] { runner_->ledger().Stop(absl::Now() + absl::Seconds(30)); });
+  std::thread stopper([&] { runner_->ledger().Stop(BootNow() + absl::Seconds(30)); });
   ASSERT_TRUE(LedgerRunner::Eventually([&] {  // the queue takes nothing any more
     return runner_->Begin(WithId(Claim(2, {1}, 1), "")).wait_for(std::chrono::seconds(0)) ==
            std::future_status::ready;

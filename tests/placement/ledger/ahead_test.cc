@@ -139,8 +139,7 @@ TEST_F(LedgerAhead, WhatIsCancelledBeforeItIsSentIsNotDone) {
   gate_.Close(LedgerStep::kDecidedAhead);
   auto cancelled = std::make_shared<std::atomic<bool>>(false);
   std::promise<Decision> promise;
-  runner_->ledger().Submit(WithId(Claim(2, {1}, 10), ""), absl::Now() + absl::Seconds(30),
-                           cancelled,
+  runner_->ledger().Submit(WithId(Claim(2, {1}, 10), ""), BootNow() + absl::Seconds(30), cancelled,
                            [&](Decision decision) { promise.set_value(std::move(decision)); });
   std::vector<std::future<Decision>> claims;
   for (int i = 2; i <= kCommands; ++i) {
@@ -219,7 +218,7 @@ TEST_F(LedgerAhead, AnAnsweredCommandIsFreedWhileBatchesFollowEachOther) {
   TakeLock();
   auto kept = std::make_shared<std::atomic<bool>>(false);
   std::promise<Decision> promise;
-  runner_->ledger().Submit(WithId(Claim(1, {1}, 1), ""), absl::Now() + absl::Seconds(30), kept,
+  runner_->ledger().Submit(WithId(Claim(1, {1}, 1), ""), BootNow() + absl::Seconds(30), kept,
                            [&](Decision decision) { promise.set_value(std::move(decision)); });
   ASSERT_TRUE(
       LedgerRunner::Eventually([&] { return QueryOne(*observer_, Waiting("count(*)")) == "1"; }));

@@ -10,7 +10,7 @@
 namespace berth::placement {
 namespace {
 
-PendingPtr Heavy(int weight, absl::Time deadline) {
+PendingPtr Heavy(int weight, BootTime deadline) {
   auto pending = std::make_shared<Pending>();
   pending->weight = weight;
   pending->deadline = deadline;
@@ -23,11 +23,11 @@ bool Weighs(CommandQueue* queue, int64_t weight) {
 }
 
 TEST(CommandQueueTest, KnowsTheWeightOfWhatWaits) {
-  const absl::Time now = absl::Now();
+  const BootTime now = BootNow();
   CommandQueue queue(10);
-  ASSERT_TRUE(queue.Push(Heavy(3, absl::InfiniteFuture())));
+  ASSERT_TRUE(queue.Push(Heavy(3, absl::InfiniteDuration())));
   ASSERT_TRUE(queue.Push(Heavy(50, now)));
-  ASSERT_TRUE(queue.Push(Heavy(7, absl::InfiniteFuture())));
+  ASSERT_TRUE(queue.Push(Heavy(7, absl::InfiniteDuration())));
   EXPECT_TRUE(Weighs(&queue, 60));
   EXPECT_EQ(queue.Expire(now).size(), 1U);
   EXPECT_TRUE(Weighs(&queue, 10));
@@ -46,8 +46,8 @@ TEST(CommandQueueTest, KnowsTheWeightOfWhatWaits) {
 // A message for more consumers than a batch takes is one command, and it is not left behind.
 TEST(CommandQueueTest, TakesACommandThatIsHeavierThanTheLimit) {
   CommandQueue queue(10);
-  ASSERT_TRUE(queue.Push(Heavy(1000, absl::InfiniteFuture())));
-  ASSERT_TRUE(queue.Push(Heavy(1, absl::InfiniteFuture())));
+  ASSERT_TRUE(queue.Push(Heavy(1000, absl::InfiniteDuration())));
+  ASSERT_TRUE(queue.Push(Heavy(1, absl::InfiniteDuration())));
   EXPECT_EQ(queue.Take(256, absl::ZeroDuration()).size(), 1U);
   EXPECT_EQ(queue.Take(0, absl::ZeroDuration()).size(), 0U);
   EXPECT_TRUE(Weighs(&queue, 1));

@@ -328,14 +328,14 @@ TEST(LedgerFault, LedgerTimeFollowsNoJump) {
 TEST(LedgerFault, StoppingLeavesNobodyWaiting) {
   LedgerRunner runner(OptionsFor(NewDatabase()));
   absl::Status told;
-  runner.ledger().AwaitRevision({0, 1000}, absl::InfiniteFuture(),
+  runner.ledger().AwaitRevision({0, 1000}, absl::InfiniteDuration(),
                                 [&](auto state) { told = state.status(); });
-  runner.ledger().Stop(absl::Now() + absl::Seconds(5));
+  runner.ledger().Stop(BootNow() + absl::Seconds(5));
   EXPECT_EQ(told.code(), absl::StatusCode::kUnavailable);
-  runner.ledger().AwaitRevision({0, 1000}, absl::InfiniteFuture(),
+  runner.ledger().AwaitRevision({0, 1000}, absl::InfiniteDuration(),
                                 [&](auto state) { told = state.status(); });
   EXPECT_EQ(told.code(), absl::StatusCode::kUnavailable);
-  runner.ledger().Stop(absl::Now());
+  runner.ledger().Stop(BootNow());
 }
 
 }  // namespace

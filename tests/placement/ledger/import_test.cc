@@ -163,10 +163,10 @@ TEST(LedgerImport, IsNotAnsweredOnTheThreadOfTheWriter) {
   LedgerRunner runner(options);
   std::promise<std::thread::id> promise;
   runner.ledger().Submit(
-      WithId(Fleet(1), ""), absl::Now() + absl::Seconds(30), nullptr,
+      WithId(Fleet(1), ""), BootNow() + absl::Seconds(30), nullptr,
       [&promise](const Decision&) { promise.set_value(std::this_thread::get_id()); });
   const std::thread::id answering = promise.get_future().get();
-  runner.ledger().Stop(absl::Now() + absl::Seconds(30));
+  runner.ledger().Stop(BootNow() + absl::Seconds(30));
   EXPECT_NE(answering, writer);
 }
 

@@ -128,7 +128,7 @@ TEST(Ledger, ReadersWaitForARevision) {
   const auto await = [&](Revision minimum, absl::Duration limit) {
     auto promise = std::make_shared<std::promise<absl::StatusOr<StatePtr>>>();
     auto future = promise->get_future();
-    runner.ledger().AwaitRevision(minimum, absl::Now() + limit,
+    runner.ledger().AwaitRevision(minimum, BootNow() + limit,
                                   [promise](auto state) { promise->set_value(std::move(state)); });
     return future;
   };
@@ -155,7 +155,7 @@ TEST(Ledger, NoMoreReadersWaitThanMay) {
   std::promise<absl::Status> second;
   std::promise<absl::Status> third;
   for (std::promise<absl::Status>* const told : {&first, &second, &third}) {
-    runner.ledger().AwaitRevision(next, absl::InfiniteFuture(),
+    runner.ledger().AwaitRevision(next, absl::InfiniteDuration(),
                                   [told](auto state) { told->set_value(state.status()); });
   }
   const absl::Status refused = third.get_future().get();
@@ -178,7 +178,7 @@ TEST(Ledger, WhoWaitsIsToldNothingOld) {
   LedgerRunner reader(options, false);
   const Revision now = writer.ledger().Newest()->position().revision;
   std::promise<absl::StatusOr<StatePtr>> told;
-  reader.ledger().AwaitRevision({now.epoch, now.number + 1}, absl::InfiniteFuture(),
+  reader.ledger().AwaitRevision({now.epoch, now.number + 1}, absl::InfiniteDuration(),
                                 [&told](auto state) { told.set_value(std::move(state)); });
   for (int i = 1; i <= 3; ++i) writer.Must(Claim(i, {1}, 1));
   seconds = 10;  // so long has it not looked at the database
@@ -255,12 +255,12 @@ TEST(Ledger, WhatMayNotBeginIsNotDone) {
   EXPECT_EQ(ReasonOf(runner.Do(WithId(Claim(1, {1}, 1), ""), -absl::Seconds(1))),
             "DEADLINE_BEFORE_START");
   std::promise<Decision> promise;
-  runner.ledger().Submit(WithId(Claim(1, {1}, 1), ""), absl::InfiniteFuture(),
+  runner.ledger().Submit(WithId(Claim(1, {1}, 1), ""), absl::InfiniteDuration(),
                          std::make_shared<std::atomic<bool>>(true),
                          [&](Decision decision) { promise.set_value(std::move(decision)); });
   EXPECT_EQ(promise.get_future().get().status.code(), absl::StatusCode::kCancelled);
   EXPECT_EQ(runner.ledger().Newest()->consumers().size(), 0);
-  runner.ledger().Stop(absl::Now() + absl::Seconds(5));
+  runner.ledger().Stop(BootNow() + absl::Seconds(5));
   EXPECT_EQ(ReasonOf(runner.Do(Claim(1, {1}, 1))), "STORE_UNAVAILABLE");
 }
 

@@ -182,7 +182,7 @@ TEST(LedgerShortRoad, WhatIsTooLateOrCancelledWhenItIsSentIsNotDone) {
     auto cancelled = std::make_shared<std::atomic<bool>>(false);
     std::promise<Decision> late;
     runner.ledger().Submit(WithId(Claim(1, {1}, 1), ""),
-                           absl::Now() + absl::Milliseconds(cancels ? 30'000 : 1000), cancelled,
+                           BootNow() + absl::Milliseconds(cancels ? 30'000 : 1000), cancelled,
                            [&](Decision decision) { late.set_value(std::move(decision)); });
     std::future<Decision> neighbour = runner.Begin(WithId(Claim(2, {1}, 1), ""));
     gate.Close(LedgerStep::kDecided);

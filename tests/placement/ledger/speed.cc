@@ -72,7 +72,7 @@ class Load {
     const absl::Time begun = absl::Now();
     Command command = WithId(Claim(consumer, {provider}, 1),
                              request_ids_ ? absl::StrCat("request-", consumer) : "");
-    ledger_.Submit(std::move(command), absl::InfiniteFuture(), nullptr,
+    ledger_.Submit(std::move(command), absl::InfiniteDuration(), nullptr,
                    [this, begun](const Decision& decision) { Answered(begun, decision); });
   }
 

@@ -77,7 +77,7 @@ PendingPtr NewCommand(bool begun) {
   pending->command.actor = "tester";
   pending->command.request_id = "r";
   pending->command.body = FindRequest{"tester", "r"};
-  pending->deadline = absl::InfiniteFuture();
+  pending->deadline = absl::InfiniteDuration();
   if (begun) pending->Begin();
   return pending;
 }

@@ -96,7 +96,7 @@ TEST(Cluster, KeepsSmallSegmentsOfItsLog) {
 
 TEST(RestartPace, StartsAgainSlowerAndSlowerAndThenNoMore) {
   RestartPace pace;
-  const absl::Time first = absl::UnixEpoch();
+  const BootTime first;
   EXPECT_EQ(pace.NoteEnd(first), absl::ZeroDuration());
   EXPECT_EQ(pace.NoteEnd(first + absl::Seconds(1)), absl::Seconds(1));
   EXPECT_EQ(pace.NoteEnd(first + absl::Seconds(3)), absl::Seconds(2));
@@ -115,7 +115,7 @@ TEST(Cluster, StartsAServerAgainThatWasKilled) {
   options.tell_operator = [&told](const std::string& words) { absl::StrAppend(&told, words, ";"); };
   auto cluster = Cluster::Start(options);
   ASSERT_TRUE(cluster.ok()) << cluster.status();
-  absl::Time now = absl::UnixEpoch();
+  BootTime now;
   EXPECT_EQ((*cluster)->Tend(now).value_or(absl::Hours(-1)), absl::InfiniteDuration());
   auto idle = ConnectOrDie((*cluster)->Url("postgres"));
 
@@ -152,7 +152,7 @@ TEST(Cluster, GivesUpAServerThatKeepsEnding) {
   auto cluster = Cluster::Start(QuickOptions(directory.path()));
   ASSERT_TRUE(cluster.ok()) << cluster.status();
   absl::StatusOr<absl::Duration> tended = absl::InfiniteDuration();
-  absl::Time now = absl::UnixEpoch();
+  BootTime now;
   size_t ends = 0;
   while (tended.ok() && ends <= RestartPace::kEndsMax) {
     ++ends;

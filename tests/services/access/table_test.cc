@@ -106,7 +106,7 @@ TEST(AccessTableTest, ATrackerCallsInTheNameOfItsHost) {
 
 TEST(DenialPaceTest, LetsOneLineASecondThroughForEachIdentity) {
   DenialPace pace;
-  const absl::Time begin = absl::UnixEpoch();
+  const placement::BootTime begin;
   int64_t omitted = -1;
   EXPECT_TRUE(pace.Lets("reader/a", begin, &omitted));
   EXPECT_EQ(omitted, 0);

@@ -23,7 +23,7 @@ using placement::LedgerRunner;
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
-const absl::Time kBegin = absl::FromUnixSeconds(1'800'000'000);
+const placement::BootTime kBegin = absl::Hours(1000);
 
 class ImportPlaceTest : public ::testing::Test {
  protected:
@@ -134,7 +134,7 @@ class SlowImportTest : public ::testing::Test {
     options.listen = {"127.0.0.1:0"};
     return options;
   }
-  void TickLater() { place_.Tick(absl::Now() + absl::Hours(1)); }
+  void TickLater() { place_.Tick(placement::BootNow() + absl::Hours(1)); }
   grpc::Status ImportNothing() {
     Call call(stub_.get(), true);
     call.writer->WritesDone();

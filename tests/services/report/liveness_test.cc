@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
+#include "services/report/liveness_recorder.h"
 #include "services/report/messages.h"
 #include "services/report/snapshot_slots.h"
 
@@ -23,9 +24,10 @@ using ::testing::IsEmpty;
 const Liveness::Key kKey = {"h1", "berth-tracker"};
 const Uuid kOne = {1, 1};
 const Uuid kTwo = {2, 2};
-const absl::Time kStart = absl::FromUnixSeconds(1'000'000);
+const placement::BootTime kStart = absl::Hours(1000);
+const absl::Time kWallTime = absl::FromUnixSeconds(2'000'000);  // judges nothing
 
-absl::Time At(int seconds) { return kStart + absl::Seconds(seconds); }
+placement::BootTime At(int seconds) { return kStart + absl::Seconds(seconds); }
 
 // `state` with the service of kKey recorded as `up` by `incarnation`.
 State Recorded(Uuid incarnation, bool up) {
@@ -45,13 +47,14 @@ std::vector<bool> UpsOf(const std::vector<MarkService>& found) {
   return ups;
 }
 
-std::vector<MarkService> Judged(Liveness& liveness, const State& state, absl::Time now) {
+std::vector<MarkService> Judged(Liveness& liveness, const State& state, placement::BootTime now) {
   Liveness::Transitions found = liveness.Judge(state, now, 100);
   found.up.insert(found.up.end(), found.down.begin(), found.down.end());
   return found.up;
 }
 // The same right after the record of kKey became that of `state`.
-std::vector<MarkService> JudgedAnew(Liveness& liveness, const State& state, absl::Time now) {
+std::vector<MarkService> JudgedAnew(Liveness& liveness, const State& state,
+                                    placement::BootTime now) {
   liveness.NoteChange(kKey);
   return Judged(liveness, state, now);
 }
@@ -59,10 +62,30 @@ std::vector<MarkService> JudgedAnew(Liveness& liveness, const State& state, absl
 TEST(LivenessTest, DownOnlyAfterTheDownTime) {  // T-291
   Liveness liveness(absl::Seconds(60));
   const State up = Recorded(kOne, true);
-  liveness.Hear(kKey, kOne, Beat{1}, At(0));
-  EXPECT_THAT(Judged(liveness, up, At(60)), IsEmpty());  // inclusive
-  EXPECT_THAT(UpsOf(Judged(liveness, up, At(61))), ElementsAre(false));
-  EXPECT_THAT(Judged(liveness, up, At(62)), IsEmpty());  // told once
+  liveness.Hear(kKey, kOne, Beat{1}, At(0), kWallTime);
+  EXPECT_THAT(Judged(liveness, up, At(60)), IsEmpty());                  // C-14: inclusive
+  EXPECT_THAT(UpsOf(Judged(liveness, up, At(61))), ElementsAre(false));  // C-14
+  EXPECT_THAT(Judged(liveness, up, At(62)), IsEmpty());                  // told once
+}
+
+TEST(LivenessTest, ForcedDownIsDownWhateverIsHeard) {
+  placement::ServiceRecord service;
+  service.up = true;
+  pb::Service shown;
+  FillService(service, nullptr, &shown);
+  EXPECT_EQ(shown.state(), pb::SERVICE_STATE_UP);
+  service.forced_down = true;
+  FillService(service, nullptr, &shown);
+  EXPECT_EQ(shown.state(), pb::SERVICE_STATE_DOWN);  // C-14
+}
+
+TEST(LivenessTest, SixBeatsComeInADownTimeHoweverShort) {
+  const auto interval = [](int seconds) {
+    return LivenessRecorder::HeartbeatIntervalFor(absl::Seconds(seconds));
+  };
+  EXPECT_EQ(interval(60), absl::Seconds(10));
+  EXPECT_EQ(interval(600), absl::Seconds(10));
+  EXPECT_EQ(interval(10), absl::Seconds(10) / 6);  // C-14: never 10, so 10 is not raised to 25
 }
 
 TEST(LivenessTest, OneOverdueAuditOfSeveralIsWorthALook) {
@@ -78,17 +101,17 @@ TEST(LivenessTest, OneOverdueAuditOfSeveralIsWorthALook) {
 
 TEST(LivenessTest, WhatWasSaidBeforeAStreamWentElsewhereIsOver) {
   Liveness liveness(absl::Seconds(60));
-  liveness.Hear(kKey, kOne, Beat{1, true}, At(0));
+  liveness.Hear(kKey, kOne, Beat{1, true}, At(0), kWallTime);
   EXPECT_TRUE(liveness.Find(kKey)->stale_audit);
   liveness.HearElsewhere(kKey, At(10));
   EXPECT_FALSE(liveness.Find(kKey).has_value());
-  liveness.Hear(kKey, kOne, std::nullopt, At(20));
+  liveness.Hear(kKey, kOne, std::nullopt, At(20), kWallTime);
   EXPECT_FALSE(liveness.Find(kKey)->stale_audit);
 }
 
 TEST(LivenessTest, ABeatTurnsItUpAgain) {
   Liveness liveness(absl::Seconds(60));
-  liveness.Hear(kKey, kOne, Beat{7}, At(0));
+  liveness.Hear(kKey, kOne, Beat{7}, At(0), kWallTime);
   const State down = Recorded(kOne, false);
   EXPECT_THAT(UpsOf(JudgedAnew(liveness, down, At(1))), ElementsAre(true));
   EXPECT_EQ(liveness.Find(kKey)->count, 7);  // T-288
@@ -96,7 +119,7 @@ TEST(LivenessTest, ABeatTurnsItUpAgain) {
 
 TEST(LivenessTest, ReassertsWhatAnotherProcessTookBack) {
   Liveness liveness(absl::Seconds(60));
-  liveness.Hear(kKey, kOne, Beat{1}, At(0));
+  liveness.Hear(kKey, kOne, Beat{1}, At(0), kWallTime);
   EXPECT_THAT(JudgedAnew(liveness, Recorded(kOne, true), At(1)), IsEmpty());
   EXPECT_THAT(UpsOf(JudgedAnew(liveness, Recorded(kOne, false), At(2))), ElementsAre(true));
   EXPECT_THAT(JudgedAnew(liveness, Recorded(kOne, true), At(3)), IsEmpty());
@@ -127,7 +150,7 @@ TEST(LivenessTest, LeavesAloneWhatAnotherProcessHears) {
 TEST(LivenessTest, TellsAgainWhatWasRefused) {
   Liveness liveness(absl::Seconds(60));
   const State up = Recorded(kOne, true);
-  liveness.Hear(kKey, kOne, Beat{1}, At(0));
+  liveness.Hear(kKey, kOne, Beat{1}, At(0), kWallTime);
   EXPECT_THAT(UpsOf(Judged(liveness, up, At(61))), ElementsAre(false));
   EXPECT_THAT(Judged(liveness, up, At(62)), IsEmpty());
   liveness.Retry(kKey);
@@ -136,19 +159,19 @@ TEST(LivenessTest, TellsAgainWhatWasRefused) {
 
 TEST(LivenessTest, SaysNothingOfAnotherIncarnation) {
   Liveness liveness(absl::Seconds(60));
-  liveness.Hear(kKey, kOne, Beat{1}, At(0));
+  liveness.Hear(kKey, kOne, Beat{1}, At(0), kWallTime);
   EXPECT_THAT(JudgedAnew(liveness, Recorded(kTwo, true), At(100)), IsEmpty());
   EXPECT_FALSE(liveness.Find(kKey).has_value());
 }
 
 TEST(LivenessTest, ForgetsWhatIsRecordedAsDown) {
   Liveness liveness(absl::Seconds(60));
-  liveness.Hear(kKey, kOne, Beat{1}, At(0));
+  liveness.Hear(kKey, kOne, Beat{1}, At(0), kWallTime);
   EXPECT_THAT(JudgedAnew(liveness, Recorded(kOne, true), At(1)), IsEmpty());
   EXPECT_THAT(UpsOf(Judged(liveness, Recorded(kOne, true), At(61))), ElementsAre(false));
   EXPECT_THAT(JudgedAnew(liveness, Recorded(kOne, false), At(62)), IsEmpty());
   EXPECT_THAT(liveness.All(), IsEmpty());
-  liveness.Hear(kKey, kOne, Beat{2}, At(70));
+  liveness.Hear(kKey, kOne, Beat{2}, At(70), kWallTime);
   EXPECT_THAT(UpsOf(Judged(liveness, Recorded(kOne, false), At(71))), ElementsAre(true));
 }
 
@@ -175,7 +198,7 @@ TEST(LivenessTest, AStepLooksAtWhatMayHaveChanged) {
   int judged_at_once = 0;
   for (int second = 1; second <= kSeconds; ++second) {
     for (int i = second % 10; i < kServices; i += 10) {
-      liveness.Hear(keys[i], kOne, Beat{second}, At(second));
+      liveness.Hear(keys[i], kOne, Beat{second}, At(second), kWallTime);
     }
     const Liveness::Transitions found = liveness.Judge(state, At(second), 100);
     EXPECT_THAT(found.up, IsEmpty());

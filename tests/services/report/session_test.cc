@@ -54,7 +54,7 @@ TEST_F(ReportSessionTest, AStreamThatEndedBeforeItsWelcomeOwnsNothing) {
     welcomed.get_future().wait();
     EXPECT_EQ(Attached(sessions), 0);
     absl::Status audited;
-    sessions.Audit(node_, absl::InfiniteFuture(),
+    sessions.Audit(node_, absl::InfiniteDuration(),
                    [&audited](const auto& answer) { audited = answer.status(); });
     EXPECT_EQ(audited.code(), absl::StatusCode::kUnavailable);
   }
@@ -290,7 +290,7 @@ TEST_F(ReportSessionTest, ANodeThatIsTakenOverIsToldWhenItsSnapshotMayCome) {  /
   ASSERT_EQ(welcome.nodes_size(), 1);
   EXPECT_EQ(welcome.nodes(0).standing(), pb::NODE_STANDING_WAIT);
   crowd.Close();
-  sessions.Tick(absl::Now());
+  sessions.Tick(placement::BootNow());
   EXPECT_EQ(second.Next().snapshot_order().node_uuid(), node_.ToString());
   EXPECT_TRUE(second.GetsAll());  // T-230: before that, its tracker reports nothing
   ASSERT_TRUE(second.SayReport(1, 16, generation, true));
@@ -336,7 +336,7 @@ TEST_F(ReportSessionTest, AReadinessThatWasRefusedIsRecordedLater) {
   };
   EXPECT_FALSE(disabled());
   EXPECT_TRUE(LedgerRunner::Eventually([&] {
-    sessions.Tick(absl::Now());
+    sessions.Tick(placement::BootNow());
     return disabled();
   }));
 }

@@ -18,6 +18,7 @@
 #include "services/tracker/service.h"
 #include "tests/processes/fake_placement.h"
 #include "tests/tracker/facts/test_data.h"
+#include "tracker/ground/boot_clock.h"
 #include "tracker/ground/uuid.h"
 
 namespace berth::services {
@@ -42,9 +43,9 @@ class Bell {
     changed_.NotifyAll();
   }
   bool Wait(int rings = 1) {
-    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+    const auto deadline = tracker::BootClock::now() + std::chrono::seconds(10);
     MutexLock lock(&mutex_);
-    while (rings_ < rings && std::chrono::steady_clock::now() < deadline) {
+    while (rings_ < rings && tracker::BootClock::now() < deadline) {
       changed_.WaitUntil(&mutex_, deadline);
     }
     return rings_ >= rings;
@@ -322,8 +323,8 @@ TEST_F(ReloadTest, AsksForAllRecordsAnew) {  // T-63
   push.mutable_revision()->set_number(7);
   placement.Say(push);
   const auto told = [&] { return host_->runners()[0]->node()->told_up_to().has_value(); };
-  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(10);
-  while (!told() && std::chrono::steady_clock::now() < deadline) Pass();
+  const auto deadline = tracker::BootClock::now() + std::chrono::seconds(10);
+  while (!told() && tracker::BootClock::now() < deadline) Pass();
   ASSERT_TRUE(told());
   ASSERT_TRUE(Reload().ok());
   ASSERT_TRUE(placement.Wait([](const std::vector<FakePlacement::Request>& all) {

@@ -8,6 +8,7 @@
 #include "services/tracker/host.h"
 #include "services/tracker/reload.h"
 #include "tests/tracker/facts/test_data.h"
+#include "tracker/ground/boot_clock.h"
 
 namespace berth::services {
 namespace {
@@ -59,8 +60,8 @@ class ProviderReloadTest : public ::testing::Test {
       changed.NotifyAll();
     });
     tracker::MutexLock lock(&mutex);
-    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(10);
-    while (!done && std::chrono::steady_clock::now() < deadline) {
+    const auto deadline = tracker::BootClock::now() + std::chrono::seconds(10);
+    while (!done && tracker::BootClock::now() < deadline) {
       changed.WaitUntil(&mutex, deadline);
     }
     const auto audit = runner.node()->view().audit;

@@ -99,7 +99,7 @@ TEST_F(WatcherTest, ALargeRevisionIsToldToWhoWaitsForIt) {
 
 TEST_F(WatcherTest, SaysThatNothingHappensAndNoticesWhoIsStuck) {
   Begin(5);
-  const absl::Time now = absl::Now();
+  const placement::BootTime now = placement::BootNow();
   watcher_.Beat({1, 8}, now + absl::Seconds(1));
   EXPECT_TRUE(sink_.sent.empty());
   watcher_.Beat({1, 8}, now + absl::Seconds(5));
@@ -132,10 +132,10 @@ TEST_F(WatcherTest, WhoIsBroughtUpIsNotCutOff) {
 // Only what it has been told itself: the others may be ahead.
 TEST_F(WatcherTest, WhoIsBroughtUpHearsHowFarItIs) {
   watcher_.Begin(WatchFilter(), {1, 5}, nullptr);
-  watcher_.Beat({1, 8}, absl::Now() + absl::Seconds(4));
+  watcher_.Beat({1, 8}, placement::BootNow() + absl::Seconds(4));
   EXPECT_TRUE(sink_.sent.empty());  // what it begins with may not be there
   watcher_.Start();
-  watcher_.Beat({1, 8}, absl::Now() + absl::Seconds(4));
+  watcher_.Beat({1, 8}, placement::BootNow() + absl::Seconds(4));
   ASSERT_EQ(sink_.sent.size(), 1U);
   EXPECT_EQ(sink_.sent[0].revision().number(), 5);
   EXPECT_TRUE(sink_.sent[0].complete());
@@ -162,7 +162,7 @@ TEST_F(WatcherTest, ASnapshotHasItsTime) {
   watcher_.Start();
   EXPECT_TRUE(watcher_.TellSnapshot());
   LetGo();
-  const absl::Time begun = absl::Now();
+  const placement::BootTime begun = placement::BootNow();
   watcher_.Beat({1, 8}, begun + absl::Minutes(4));
   ASSERT_EQ(sink_.sent.size(), 1U);  // an empty message would end it
   EXPECT_FALSE(sink_.sent[0].complete());

@@ -265,37 +265,37 @@ TEST(EndOfMove, AnArrivalIsOneStep) {
 
 TEST(ClaimAnswers, AreKeptForADay) {
   ClaimAnswers answers;
-  const absl::Time start = absl::UnixEpoch();
+  const MonotonicTime start{};
   OpenClaim claim;
   claim.id = "c";
   claim.instance.uuid = "i"_uuid;
   claim.instance.launched_on = "first";
-  const auto find = [&](const std::string& id, absl::Duration after) {
+  const auto find = [&](const std::string& id, std::chrono::hours after) {
     return *answers.Find(id, "i"_uuid, "", start + after);
   };
   answers.Keep(claim, start);
   claim.instance.launched_on = "second";
   answers.Keep(claim, start);
-  ASSERT_NE(find("c", absl::Hours(23)), nullptr);
-  EXPECT_EQ(find("c", absl::Hours(23))->instance.launched_on, "first");
-  EXPECT_EQ(find("c", absl::Hours(24)), nullptr);
-  answers.Keep(claim, start + absl::Hours(25));
+  ASSERT_NE(find("c", std::chrono::hours(23)), nullptr);
+  EXPECT_EQ(find("c", std::chrono::hours(23))->instance.launched_on, "first");
+  EXPECT_EQ(find("c", std::chrono::hours(24)), nullptr);
+  answers.Keep(claim, start + std::chrono::hours(25));
   answers.Forget("i"_uuid.ToString() + "/1");
-  EXPECT_NE(find("c", absl::Hours(25)), nullptr) << "it is another claim";
+  EXPECT_NE(find("c", std::chrono::hours(25)), nullptr) << "it is another claim";
   answers.Forget("i"_uuid.ToString() + "/0");
-  EXPECT_EQ(find("c", absl::Hours(25)), nullptr);
+  EXPECT_EQ(find("c", std::chrono::hours(25)), nullptr);
   for (size_t i = 0; i <= ClaimAnswers::kMax; ++i) {
     claim.id = std::to_string(i);
-    answers.Keep(claim, start + absl::Hours(26));
+    answers.Keep(claim, start + std::chrono::hours(26));
   }
-  EXPECT_EQ(find("0", absl::Hours(26)), nullptr);
-  EXPECT_NE(find("1", absl::Hours(26)), nullptr);
-  EXPECT_EQ(find("", absl::Hours(26)), nullptr);
+  EXPECT_EQ(find("0", std::chrono::hours(26)), nullptr);
+  EXPECT_NE(find("1", std::chrono::hours(26)), nullptr);
+  EXPECT_EQ(find("", std::chrono::hours(26)), nullptr);
 }
 
 TEST(ClaimAnswers, AnotherRequestDoesNotGetTheAnswer) {
   ClaimAnswers answers;
-  const absl::Time now = absl::UnixEpoch();
+  const MonotonicTime now{};
   OpenClaim claim;
   claim.id = "c";
   claim.instance.uuid = "i"_uuid;

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "absl/strings/str_cat.h"
+#include "tracker/ground/boot_clock.h"
 
 namespace berth::tracker {
 namespace {
@@ -60,7 +61,7 @@ TEST(DocumentCache, SharesTheSweepByTime) {
 }
 
 // The documents that a cache reads in a pass; reads them.
-std::vector<std::string> Pass(const Listing& listed, absl::Time now, DocumentCache<int>* cache) {
+std::vector<std::string> Pass(const Listing& listed, MonotonicTime now, DocumentCache<int>* cache) {
   std::vector<std::string> names = cache->Plan(listed, now, kInterval);
   for (const std::string& name : names) cache->Store(name, listed.at(name), 0);
   return names;
@@ -70,18 +71,19 @@ TEST(DocumentCache, ReadsEveryDocumentWithinTenIntervals) {
   for (const int count : {1, 8, 9, 10, 100, 1234}) {
     const Listing listed = Guests(count);
     DocumentCache<int> cache;
-    absl::Time now = absl::UnixEpoch();
+    MonotonicTime now{};
     EXPECT_EQ(Pass(listed, now, &cache).size(), listed.size());
-    std::map<std::string, absl::Time> read_at;
+    std::map<std::string, MonotonicTime> read_at;
     for (const auto& [name, run] : listed) read_at[name] = now;
     size_t reads_per_pass = 0;
     for (int pass = 1; pass < 60; ++pass) {
-      now += kInterval;
+      now += absl::ToChronoNanoseconds(kInterval);
       const std::vector<std::string> names = Pass(listed, now, &cache);
       if (pass == 1) reads_per_pass = names.size();
       EXPECT_EQ(names.size(), reads_per_pass) << count;  // T-393: every pass costs the same
       for (const std::string& name : names) read_at[name] = now;
-      for (const auto& [name, time] : read_at) ASSERT_LT(now - time, 10 * kInterval) << name;
+      for (const auto& [name, time] : read_at)
+        ASSERT_LT(absl::FromChrono(now - time), 10 * kInterval) << name;
     }
     EXPECT_LE(reads_per_pass, count / 9 + 1u);
   }
@@ -90,10 +92,10 @@ TEST(DocumentCache, ReadsEveryDocumentWithinTenIntervals) {
 TEST(DocumentCache, ReadsLittleInAStormOfEvents) {
   const Listing listed = Guests(1000);
   DocumentCache<int> cache;
-  Pass(listed, absl::UnixEpoch(), &cache);
+  Pass(listed, MonotonicTime(), &cache);
   for (int pass = 1; pass <= 20; ++pass) {
     cache.Outdate({"guest-1500"});
-    const absl::Time now = absl::UnixEpoch() + pass * absl::Milliseconds(100);
+    const MonotonicTime now(pass * std::chrono::milliseconds(100));
     EXPECT_LE(Pass(listed, now, &cache).size(), 2u);
   }
 }
@@ -101,7 +103,7 @@ TEST(DocumentCache, ReadsLittleInAStormOfEvents) {
 TEST(DocumentCache, TriesAgainWhatCouldNotBeRead) {
   const Listing listed = Guests(3);
   DocumentCache<int> cache;
-  const absl::Time now = absl::UnixEpoch();
+  const MonotonicTime now{};
   EXPECT_EQ(cache.Plan(listed, now, kInterval).size(), 3u);
   cache.Store("guest-1000", 0, 5);
   cache.Store("guest-1001", 1, 6);

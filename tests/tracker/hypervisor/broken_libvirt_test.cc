@@ -13,6 +13,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "tests/tracker/facts/test_data.h"
+#include "tracker/ground/boot_clock.h"
 #include "tracker/hypervisor/observe.h"
 
 namespace berth::tracker {
@@ -55,8 +56,8 @@ class BrokenLibvirt : public testing::Test {
   }
   // After nine intervals, the sweep has read everything again.
   Facts Observe(int intervals = 0) {
-    now_ += intervals * kInterval;
-    const absl::StatusOr<Facts> facts = observer_.Observe(now_);
+    now_ += absl::ToChronoNanoseconds(intervals * kInterval);
+    const absl::StatusOr<Facts> facts = observer_.Observe(now_, absl::UnixEpoch());
     EXPECT_TRUE(facts.ok()) << facts.status();
     return facts.value_or(Facts());
   }
@@ -69,7 +70,7 @@ class BrokenLibvirt : public testing::Test {
                          &pool_,
                          [this](const HypervisorEvent&) { ++listened_; }};
   Observer observer_{NodeConfiguration(), Surroundings(), &hypervisor_};
-  absl::Time now_ = absl::UnixEpoch();
+  MonotonicTime now_{};
 };
 
 TEST_F(BrokenLibvirt, AMonitorThatFailsDoesNotEndThePass) {
@@ -87,7 +88,8 @@ TEST_F(BrokenLibvirt, EachCallHasItsFailureRule) {
   const auto observe = [this] {
     Hypervisor hypervisor({"test://" + TestDataPath("three_guests.xml")}, &pool_,
                           [](const HypervisorEvent&) {});
-    return Observer(NodeConfiguration(), Surroundings(), &hypervisor).Observe(now_);
+    return Observer(NodeConfiguration(), Surroundings(), &hypervisor)
+        .Observe(now_, absl::UnixEpoch());
   };
   for (const char* const call :
        {"virConnectGetCapabilities", "virNodeGetInfo", "virNodeGetCPUMap", "virConnectGetType",
@@ -172,7 +174,7 @@ TEST_F(BrokenLibvirt, ASlowHostIsNotTakenForOneThatHangs) {
                           [](const HypervisorEvent&) {});
     Observer observer(NodeConfiguration(), Surroundings(), &hypervisor);
     definition_milliseconds = 10;
-    const absl::StatusOr<Facts> facts = observer.Observe(now_);
+    const absl::StatusOr<Facts> facts = observer.Observe(now_, absl::UnixEpoch());
     ASSERT_TRUE(facts.ok()) << facts.status();  // T-70: the deadline is one of each call
     EXPECT_EQ(facts->guests.size(), kGuests + 1u);
     EXPECT_FALSE(facts->degraded);

@@ -20,6 +20,7 @@
 #include "tracker/audit/audit_keys.h"
 #include "tracker/audit/trait_tables.h"
 #include "tracker/audit/traits.h"
+#include "tracker/ground/boot_clock.h"
 #include "tracker/hypervisor/hypervisor.h"
 #include "tracker/hypervisor/observe.h"
 
@@ -27,7 +28,6 @@ namespace berth::tracker {
 namespace {
 
 using std::chrono::milliseconds;
-using std::chrono::steady_clock;
 using ::testing::Contains;
 using ::testing::HasSubstr;
 
@@ -55,7 +55,7 @@ class PrivateDaemon : public testing::Test {
   }
 
   Facts Observe() {
-    absl::StatusOr<Facts> facts = observer_->Observe(absl::Now());
+    absl::StatusOr<Facts> facts = observer_->Observe(BootClock::now(), absl::Now());
     EXPECT_TRUE(facts.ok()) << facts.status();
     return facts.value_or(Facts());
   }
@@ -166,7 +166,7 @@ TEST_F(PrivateDaemon, ShowsTheFeaturesOfItsCpuMode) {
     Observer::Surroundings surroundings;
     surroundings.state_path = "/tmp";
     return Observer(node, surroundings, hypervisor_.get())
-        .Observe(absl::Now())
+        .Observe(BootClock::now(), absl::Now())
         .value_or(Facts())
         .cpu_features.value_or(std::set<std::string>());
   };
@@ -224,7 +224,7 @@ TEST_F(PrivateDaemon, ShowsAGuestAsAnOrphanWithinASecond) {
                    image, "'/><target dev='vda' bus='virtio'/></disk></devices></domain>"));
   const Records records;
   std::optional<Audit> last;
-  const auto audit = [&](steady_clock::time_point now) {
+  const auto audit = [&](MonotonicTime now) {
     absl::StatusOr<Audit> result = RunAudit({.facts = std::make_shared<const Facts>(Observe()),
                                              .records = &records,
                                              .configuration = NodeConfiguration(),
@@ -238,10 +238,10 @@ TEST_F(PrivateDaemon, ShowsAGuestAsAnOrphanWithinASecond) {
     return *last;
   };
   Virsh({"create", definition});
-  const steady_clock::time_point created = steady_clock::now();
+  const MonotonicTime created = BootClock::now();
   ASSERT_TRUE(inbox_.Wait(HypervisorEvent::Kind::kGuest, kGuest));
   const Audit seen = audit(created);
-  EXPECT_LT(steady_clock::now() - created, milliseconds(1000));
+  EXPECT_LT(BootClock::now() - created, milliseconds(1000));
   ASSERT_EQ(seen.report.orphans.size(), 1u);
   EXPECT_EQ(seen.report.orphans[0].uuid.ToString(), kGuest);
   EXPECT_EQ(seen.report.orphans[0].usage, (Amounts{2, 64, 3072}));  // T-86
@@ -250,7 +250,7 @@ TEST_F(PrivateDaemon, ShowsAGuestAsAnOrphanWithinASecond) {
 
   Virsh({"destroy", "orphan"});
   ASSERT_TRUE(inbox_.Wait(HypervisorEvent::Kind::kGuest, kGuest));
-  EXPECT_TRUE(audit(steady_clock::now()).report.orphans.empty());
+  EXPECT_TRUE(audit(BootClock::now()).report.orphans.empty());
 }
 
 TEST_F(PrivateDaemon, MakesTheSameFewCallsInEveryUnchangedPass) {
@@ -261,13 +261,13 @@ TEST_F(PrivateDaemon, MakesTheSameFewCallsInEveryUnchangedPass) {
   Observe();  // opens the connection, which then sends events
   Virsh({"create", running});
   ASSERT_TRUE(inbox_.Wait(HypervisorEvent::Kind::kGuest, kGuest));
-  absl::Time now = absl::Now();
+  MonotonicTime now = BootClock::now();
   std::map<std::string, int64_t> last;
   std::map<std::string, int64_t> calls;
   for (int pass = 0; pass < 6; ++pass) {
-    now += absl::Seconds(60);
+    now += std::chrono::seconds(60);
     const std::map<std::string, int64_t> before = hypervisor_->call_counts();
-    const absl::StatusOr<Facts> facts = observer_->Observe(now);
+    const absl::StatusOr<Facts> facts = observer_->Observe(now, absl::UnixEpoch());
     ASSERT_TRUE(facts.ok()) << facts.status();
     EXPECT_EQ(facts->guests.size(), 1u);
     calls = hypervisor_->call_counts();
@@ -317,7 +317,8 @@ TEST_F(PrivateDaemon, ComesBackAfterTheDaemonWas) {  // T-104
   const int64_t first = hypervisor_->connection_number();
   Daemon()->Kill();
   EXPECT_TRUE(inbox_.Wait(HypervisorEvent::Kind::kClosed, ""));
-  EXPECT_EQ(observer_->Observe(absl::Now()).status().code(), absl::StatusCode::kUnavailable);
+  EXPECT_EQ(observer_->Observe(BootClock::now(), absl::Now()).status().code(),
+            absl::StatusCode::kUnavailable);
   ASSERT_TRUE(Daemon()->Restart());
   EXPECT_FALSE(Observe().pci_devices.empty());
   EXPECT_EQ(hypervisor_->connection_number(), first + 1);

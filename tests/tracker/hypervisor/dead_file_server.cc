@@ -9,6 +9,7 @@
 #include <cstdarg>
 #include <vector>
 
+#include "tracker/ground/boot_clock.h"
 #include "tracker/ground/mutex.h"
 
 namespace berth::tracker {
@@ -40,8 +41,7 @@ void HangWhileDead(const char* path, bool opens) {
   ++server.hanging;
   server.changed.NotifyAll();
   while (server.dead) {
-    server.changed.WaitUntil(&server.mutex,
-                             std::chrono::steady_clock::now() + std::chrono::hours(1));
+    server.changed.WaitUntil(&server.mutex, BootClock::now() + std::chrono::hours(1));
   }
   --server.hanging;
 }

@@ -18,6 +18,7 @@
 #include "tests/processes/libvirt_daemon.h"
 #include "tests/tracker/hypervisor/dead_file_server.h"
 #include "tests/tracker/hypervisor/event_inbox.h"
+#include "tracker/ground/boot_clock.h"
 #include "tracker/hypervisor/observe.h"
 #include "tracker/hypervisor/storage.h"
 #include "tracker/hypervisor/storage_probes.h"
@@ -72,8 +73,8 @@ class DeadStorage : public testing::Test {
   // Asks again and again: reads that hung end some time after the server has recovered, and a busy
   // machine may give up on a read of a living server.
   static bool Eventually(const std::function<bool()>& holds) {
-    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(30);
-    while (std::chrono::steady_clock::now() < deadline) {
+    const auto deadline = BootClock::now() + std::chrono::seconds(30);
+    while (BootClock::now() < deadline) {
       if (holds()) return true;
       std::this_thread::yield();
     }
@@ -104,13 +105,13 @@ TEST_F(DeadStorage, UnderTwentyGuestsDisablesNothing) {
     return sum;
   };
   const auto reads_all = [&] {
-    const Facts facts = *observer.Observe(absl::Now());
+    const Facts facts = *observer.Observe(BootClock::now(), absl::Now());
     return !facts.degraded && promised_bytes(facts) == kImages * kImageBytes;
   };
   ASSERT_TRUE(Eventually(reads_all));
   server_->Die();
   for (int pass = 0; pass < 3; ++pass) {
-    const absl::StatusOr<Facts> facts = observer.Observe(absl::Now());
+    const absl::StatusOr<Facts> facts = observer.Observe(BootClock::now(), absl::Now());
     ASSERT_TRUE(facts.ok()) << facts.status();  // T-361: not "not ready", which disables the host
     EXPECT_EQ(promised_bytes(*facts), kImages * kImageBytes);  // T-361: the last values count
     EXPECT_TRUE(facts->degraded);

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "gtest/gtest.h"
+#include "tracker/ground/boot_clock.h"
 #include "tracker/hypervisor/command.h"
 
 namespace berth::tracker {
@@ -102,8 +103,8 @@ TEST(DeadlinePool, AThreadWithoutCallsEnds) {
   EXPECT_TRUE(pool.Run(
                       "nothing", [] {}, absl::Seconds(30))
                   .ok());
-  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(30);
-  while (count_threads() > before && std::chrono::steady_clock::now() < deadline) {
+  const auto deadline = BootClock::now() + std::chrono::seconds(30);
+  while (count_threads() > before && BootClock::now() < deadline) {
     std::this_thread::yield();
   }
   EXPECT_LE(count_threads(), before);

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "tracker/ground/boot_clock.h"
 #include "tracker/ground/mutex.h"
 #include "tracker/hypervisor/events.h"
 
@@ -25,7 +26,7 @@ class EventInbox {
   // not come within `patience`. What came before it is forgotten.
   bool Wait(HypervisorEvent::Kind kind, const std::string& subject,
             std::chrono::milliseconds patience = std::chrono::seconds(10)) {
-    const auto deadline = std::chrono::steady_clock::now() + patience;
+    const auto deadline = BootClock::now() + patience;
     MutexLock lock(&mutex_);
     while (true) {
       for (const HypervisorEvent& event : events_) {
@@ -33,7 +34,7 @@ class EventInbox {
         events_.clear();
         return true;
       }
-      if (!changed_.WaitUntil(&mutex_, deadline) && std::chrono::steady_clock::now() >= deadline) {
+      if (!changed_.WaitUntil(&mutex_, deadline) && BootClock::now() >= deadline) {
         return false;
       }
     }

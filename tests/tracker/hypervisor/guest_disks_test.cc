@@ -12,6 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "tests/processes/libvirt_daemon.h"
 #include "tests/tracker/hypervisor/event_inbox.h"
+#include "tracker/ground/boot_clock.h"
 #include "tracker/hypervisor/observe.h"
 
 namespace berth::tracker {
@@ -51,8 +52,8 @@ class GuestDisks : public testing::Test {
 
   // Passes at the same time, so that the sweep reads nothing. After nine intervals it reads all.
   Facts Observe(int intervals = 0) {
-    now_ += intervals * absl::Seconds(60);
-    const absl::StatusOr<Facts> facts = observer_->Observe(now_);
+    now_ += intervals * std::chrono::seconds(60);
+    const absl::StatusOr<Facts> facts = observer_->Observe(now_, absl::UnixEpoch());
     EXPECT_TRUE(facts.ok()) << facts.status();
     return facts.value_or(Facts());
   }
@@ -117,7 +118,7 @@ class GuestDisks : public testing::Test {
   EventInbox inbox_;
   std::unique_ptr<Hypervisor> hypervisor_;
   std::unique_ptr<Observer> observer_;
-  absl::Time now_ = absl::Now();
+  MonotonicTime now_{};
   bool running_ = false;
 };
 

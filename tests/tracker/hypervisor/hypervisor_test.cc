@@ -9,6 +9,7 @@
 #include "tests/tracker/facts/test_data.h"
 #include "tests/tracker/hypervisor/event_inbox.h"
 #include "tracker/audit/audit_keys.h"
+#include "tracker/ground/boot_clock.h"
 #include "tracker/hypervisor/observe.h"
 
 namespace berth::tracker {
@@ -114,7 +115,7 @@ TEST_F(TestDriver, TellsGuests) {
 TEST_F(TestDriver, IsObserved) {
   Hypervisor hypervisor({FileUri()}, &pool_, inbox_.listener());
   Observer observer = MakeObserver(&hypervisor);
-  const absl::StatusOr<Facts> observed = observer.Observe(absl::UnixEpoch());
+  const absl::StatusOr<Facts> observed = observer.Observe({}, absl::UnixEpoch());
   ASSERT_TRUE(observed.ok()) << observed.status();
   const Facts& facts = *observed;
   EXPECT_TRUE(VerifyFacts(facts).ok()) << VerifyFacts(facts);  // T-67, T-68
@@ -139,7 +140,7 @@ TEST_F(TestDriver, IsObserved) {
 TEST_F(TestDriver, ReadsLastingThingsOncePerConnection) {  // T-71, T-216
   Hypervisor hypervisor({FileUri()}, &pool_, inbox_.listener());
   Observer observer = MakeObserver(&hypervisor);
-  for (int pass = 0; pass < 3; ++pass) ASSERT_TRUE(observer.Observe(absl::UnixEpoch()).ok());
+  for (int pass = 0; pass < 3; ++pass) ASSERT_TRUE(observer.Observe({}, absl::UnixEpoch()).ok());
   EXPECT_EQ(hypervisor.call_counts()["virConnectGetCapabilities"], 1);     // T-95
   EXPECT_EQ(hypervisor.call_counts()["virConnectGetHostname"], 1);         // T-21
   EXPECT_EQ(hypervisor.call_counts()["virConnectListAllNodeDevices"], 3);  // T-96
@@ -148,12 +149,12 @@ TEST_F(TestDriver, ReadsLastingThingsOncePerConnection) {  // T-71, T-216
 TEST_F(TestDriver, MakesTheSameFewCallsInEveryUnchangedPass) {
   Hypervisor hypervisor({FileUri()}, &pool_, inbox_.listener());
   Observer observer = MakeObserver(&hypervisor);
-  absl::Time now = absl::UnixEpoch();
-  ASSERT_TRUE(observer.Observe(now).ok());
+  MonotonicTime now{};
+  ASSERT_TRUE(observer.Observe(now, absl::UnixEpoch()).ok());
   for (int pass = 0; pass < 20; ++pass) {
     const Calls before = hypervisor.call_counts();
-    now += kInterval;
-    ASSERT_TRUE(observer.Observe(now).ok());
+    now += absl::ToChronoNanoseconds(kInterval);
+    ASSERT_TRUE(observer.Observe(now, absl::UnixEpoch()).ok());
     // Of three guests and two devices, the sweep reads one each.
     EXPECT_EQ(Since(before, hypervisor), (Calls{{"virConnectIsAlive", 1},
                                                 {"virNodeGetInfo", 1},
@@ -170,12 +171,12 @@ TEST_F(TestDriver, ReadsADefinitionAgainAfterItsEvent) {
   for (int i = 0; i < 20; ++i) world.Define(i, 100);
   Hypervisor hypervisor({"test:///default"}, &pool_, inbox_.listener());
   Observer observer = MakeObserver(&hypervisor);
-  EXPECT_EQ(MemoryOf(*observer.Observe(absl::UnixEpoch()), world.Uuid(7)), 100);
+  EXPECT_EQ(MemoryOf(*observer.Observe({}, absl::UnixEpoch()), world.Uuid(7)), 100);
   const Calls before = hypervisor.call_counts();
   world.Define(7, 300);
   ASSERT_TRUE(inbox_.Wait(HypervisorEvent::Kind::kGuest, world.Uuid(7)));
   // At the same moment, so that the sweep reads nothing.
-  EXPECT_EQ(MemoryOf(*observer.Observe(absl::UnixEpoch()), world.Uuid(7)), 300);
+  EXPECT_EQ(MemoryOf(*observer.Observe({}, absl::UnixEpoch()), world.Uuid(7)), 300);
   Calls since = Since(before, hypervisor);
   EXPECT_EQ(since["virDomainGetXMLDesc"], 1);
   EXPECT_EQ(since["virConnectGetAllDomainStats"], 1);
@@ -187,13 +188,13 @@ TEST_F(TestDriver, KeepsNoEventsOfPassesThatFailEarly) {
   world.Define(0, 100);
   Hypervisor hypervisor({"test:///default"}, &pool_, inbox_.listener());
   Observer observer = MakeObserver(&hypervisor);
-  ASSERT_TRUE(observer.Observe(absl::UnixEpoch()).ok());
+  ASSERT_TRUE(observer.Observe({}, absl::UnixEpoch()).ok());
   world.Define(0, 300);
   ASSERT_TRUE(inbox_.Wait(HypervisorEvent::Kind::kGuest, world.Uuid(0)));
   ASSERT_TRUE(observer.NodeName().ok());
   EXPECT_TRUE(hypervisor.TakeChanges().guests.empty());
   // The next good pass still knows what to read.
-  EXPECT_EQ(MemoryOf(*observer.Observe(absl::UnixEpoch()), world.Uuid(0)), 300);
+  EXPECT_EQ(MemoryOf(*observer.Observe({}, absl::UnixEpoch()), world.Uuid(0)), 300);
 }
 
 TEST_F(TestDriver, SendsAllEvents) {
@@ -207,40 +208,41 @@ TEST_F(TestDriver, FindsAChangeWithoutAnEventWithinTenIntervals) {
   for (int i = 0; i < 20; ++i) world.Define(i, 100);
   Hypervisor hypervisor({"test:///default"}, &pool_, inbox_.listener());
   Observer observer = MakeObserver(&hypervisor);
-  absl::Time now = absl::UnixEpoch();
+  MonotonicTime now{};
   for (const int changed : {0, 19, 7}) {
-    ASSERT_TRUE(observer.Observe(now).ok());
+    ASSERT_TRUE(observer.Observe(now, absl::UnixEpoch()).ok());
     ASSERT_EQ(virDomainSetMaxMemory(world.Define(changed, 100), 300 * 1024), 0);
     hypervisor.TakeChanges();  // as if the events of Define had been lost
     int passes = 0;
     do {
-      now += kInterval;
+      now += absl::ToChronoNanoseconds(kInterval);
       ++passes;
-    } while (MemoryOf(*observer.Observe(now), world.Uuid(changed)) != 300 && passes < 20);
+    } while (MemoryOf(*observer.Observe(now, absl::UnixEpoch()), world.Uuid(changed)) != 300 &&
+             passes < 20);
     EXPECT_LT(passes, 10) << changed;
   }
 }
 
 TEST_F(TestDriver, MeasuresWhatItsMonitorsSay) {
   Hypervisor hypervisor({FileUri()}, &pool_, inbox_.listener());
-  EXPECT_TRUE(MakeObserver(&hypervisor).Observe(absl::UnixEpoch())->metrics.empty());
+  EXPECT_TRUE(MakeObserver(&hypervisor).Observe({}, absl::UnixEpoch())->metrics.empty());
   EXPECT_EQ(hypervisor.call_counts().count("virNodeGetCPUStats"), 0u);
   NodeConfiguration configuration;
   configuration.monitors = {"virt_driver"};
   Observer observer = MakeObserver(&hypervisor, configuration);
-  const Facts first = *observer.Observe(absl::UnixEpoch());
+  const Facts first = *observer.Observe({}, absl::UnixEpoch());
   ASSERT_EQ(first.metrics.size(), 10u);  // T-102
   EXPECT_EQ(first.metrics[0].name, "cpu.frequency");
   EXPECT_EQ(first.metrics[0].value, 2400);
   // The test driver's CPU times stand still.
-  EXPECT_EQ(observer.Observe(absl::UnixEpoch())->metrics.size(), 5u);  // T-102
+  EXPECT_EQ(observer.Observe({}, absl::UnixEpoch())->metrics.size(), 5u);  // T-102
 }
 
 TEST_F(TestDriver, RefusesCpusThatTheHostHasNot) {  // T-74
   Hypervisor hypervisor({FileUri()}, &pool_, inbox_.listener());
   NodeConfiguration configuration;
   configuration.cpu_shared_set = CpuSet::Range(0, 9);
-  EXPECT_EQ(MakeObserver(&hypervisor, configuration).Observe(absl::UnixEpoch()).status().code(),
+  EXPECT_EQ(MakeObserver(&hypervisor, configuration).Observe({}, absl::UnixEpoch()).status().code(),
             absl::StatusCode::kInvalidArgument);
 }
 
@@ -286,7 +288,7 @@ TEST_F(TestDriver, IsNotReadyWithoutAConnection) {  // T-37
   Hypervisor hypervisor({"test:///nonexistent/file.xml"}, &pool_, inbox_.listener());
   EXPECT_EQ(hypervisor.Connect().code(), absl::StatusCode::kUnavailable);
   EXPECT_EQ(hypervisor.Guests().status().code(), absl::StatusCode::kUnavailable);
-  EXPECT_EQ(MakeObserver(&hypervisor).Observe(absl::UnixEpoch()).status().code(),
+  EXPECT_EQ(MakeObserver(&hypervisor).Observe({}, absl::UnixEpoch()).status().code(),
             absl::StatusCode::kUnavailable);
   Hypervisor remote({"qemu+unix:///system?socket=/nonexistent"}, &pool_, inbox_.listener());
   EXPECT_THAT(std::string(remote.Connect().message()), HasSubstr("/nonexistent"));
@@ -295,7 +297,7 @@ TEST_F(TestDriver, IsNotReadyWithoutAConnection) {  // T-37
 TEST_F(TestDriver, MakesNoCallAtRest) {
   Hypervisor hypervisor({"test:///default"}, &pool_, inbox_.listener());
   Observer observer = MakeObserver(&hypervisor);
-  ASSERT_TRUE(observer.Observe(absl::UnixEpoch()).ok());
+  ASSERT_TRUE(observer.Observe({}, absl::UnixEpoch()).ok());
   const auto before = hypervisor.call_counts();
   EXPECT_FALSE(inbox_.Wait(HypervisorEvent::Kind::kClosed, "", std::chrono::milliseconds(300)));
   EXPECT_EQ(hypervisor.call_counts(), before);

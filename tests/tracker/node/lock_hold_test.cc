@@ -8,6 +8,7 @@
 #include "absl/strings/str_format.h"
 #include "gtest/gtest.h"
 #include "tests/tracker/ground/short_uuid.h"
+#include "tracker/ground/boot_clock.h"
 #include "tracker/hypervisor/events.h"
 #include "tracker/node/node.h"
 
@@ -65,7 +66,7 @@ TEST(LockHold, APassOverManyInstancesIsShort) {
   options.surroundings.host_address = "127.0.0.1";
   options.host = "h";
   Node node(options, &pool, [](const HypervisorEvent&) {});
-  const auto now = [] { return std::chrono::steady_clock::now(); };
+  const auto now = [] { return BootClock::now(); };
   ASSERT_EQ(node.Pass(now()).result, PassOutcome::Result::kComplete);
   const NodeIdentity self = *node.identity();
   node.ChangeRecords(

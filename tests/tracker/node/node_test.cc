@@ -12,6 +12,7 @@
 
 #include "gtest/gtest.h"
 #include "tests/tracker/facts/test_data.h"
+#include "tracker/ground/boot_clock.h"
 #include "tracker/hypervisor/events.h"
 
 namespace berth::tracker {
@@ -62,7 +63,7 @@ class NodeTest : public testing::Test {
   }
   ~NodeTest() override { std::filesystem::remove_all(state_); }
 
-  PassOutcome Pass() { return node_->Pass(std::chrono::steady_clock::now()); }
+  PassOutcome Pass() { return node_->Pass(BootClock::now()); }
 
   HypervisorEventLoop loop_;
   DeadlinePool pool_{DeadlinePool::Options()};
@@ -87,12 +88,12 @@ TEST_F(NodeTest, NothingWaitsForAHypervisorThatHangs) {  // T-49, T-57
   std::atomic<bool> over = false;
   PassOutcome outcome;
   std::thread pass([&] {
-    outcome = hanging.Pass(std::chrono::steady_clock::now());
+    outcome = hanging.Pass(BootClock::now());
     over = true;
   });
   silent.Take();
   EXPECT_EQ(hanging.view().audit, nullptr);
-  hanging.ChangeRecords(DisableService, std::chrono::steady_clock::now());
+  hanging.ChangeRecords(DisableService, BootClock::now());
   EXPECT_TRUE(hanging.view().has_records);
   EXPECT_EQ(Pass().result, PassOutcome::Result::kComplete);  // T-60, T-359: another node
   EXPECT_FALSE(over);
@@ -109,7 +110,7 @@ TEST_F(NodeTest, APassThatFailsChangesNothing) {
   EXPECT_EQ(Pass().error.code(), absl::StatusCode::kInvalidArgument);
   EXPECT_EQ(node_->view().audit, before);  // T-36, T-37, T-68
   // Records that come meanwhile are judged by what the last good pass went by.
-  node_->ChangeRecords(DisableService, std::chrono::steady_clock::now());
+  node_->ChangeRecords(DisableService, BootClock::now());
   EXPECT_EQ(node_->view().audit->report.accounting.reserve.memory_mib, 512);
   EXPECT_EQ(node_->view().audit->report.facts, before->report.facts) << "a push copies no facts";
   bad.cpu_shared_set.reset();
@@ -118,7 +119,7 @@ TEST_F(NodeTest, APassThatFailsChangesNothing) {
 }
 
 TEST_F(NodeTest, ChangesThatFollowEachOtherAreAuditedTogether) {
-  const MonotonicTime now = std::chrono::steady_clock::now();
+  const MonotonicTime now = BootClock::now();
   const auto disable = [&](bool disabled) {
     const auto change = [=](Records* records, NodeAccount*) {
       records->service_disabled = disabled;
@@ -154,7 +155,7 @@ TEST_F(NodeTest, ChangesThatFollowEachOtherAreAuditedTogether) {
 }
 
 TEST_F(NodeTest, AReportHasAllRecordsUntilItIsSent) {
-  const MonotonicTime now = std::chrono::steady_clock::now();
+  const MonotonicTime now = BootClock::now();
   const auto enable = [](Records* records, NodeAccount*) {
     records->service_disabled = false;
     return true;
@@ -174,7 +175,7 @@ TEST_F(NodeTest, AReportHasAllRecordsUntilItIsSent) {
 
 TEST_F(NodeTest, RemovesTraitsThatNoFileHasAnyMore) {  // T-220
   const auto traits = [](Node* node) {
-    return node->Pass(std::chrono::steady_clock::now()).audit->report.providers[0].traits;
+    return node->Pass(BootClock::now()).audit->report.providers[0].traits;
   };
   const Node::Options without = node_->options();
   NodeConfiguration with = without.configuration;
@@ -184,7 +185,7 @@ TEST_F(NodeTest, RemovesTraitsThatNoFileHasAnyMore) {  // T-220
 
   Node restarted(without, &pool_, [](const HypervisorEvent&) {});
   EXPECT_FALSE(traits(&restarted).at("CUSTOM_A"));  // T-220
-  const MonotonicTime now = std::chrono::steady_clock::now();
+  const MonotonicTime now = BootClock::now();
   restarted.Welcome(Standing::kSendAll, 0);
   restarted.ChangeRecords([](auto&&...) { return true; }, now);
   std::optional<Records> records;
@@ -205,7 +206,7 @@ TEST_F(NodeTest, RemembersTraitsOfDevicesBeforeTheFirstReport) {  // T-220
   options.configuration.provider_entries = {
       {"f.yaml:1", Uuid(), "n1_0000:3B:00.0", {}, {"CUSTOM_A"}}};
   Node node(options, &pool_, [](const HypervisorEvent&) {});
-  const PassOutcome first = node.Pass(std::chrono::steady_clock::now());
+  const PassOutcome first = node.Pass(BootClock::now());
   ASSERT_EQ(first.audit->report.providers.size(), 2u);
   AddedTraitsFile file;
   ASSERT_TRUE(file.Open(state_).ok());
@@ -214,7 +215,7 @@ TEST_F(NodeTest, RemembersTraitsOfDevicesBeforeTheFirstReport) {  // T-220
 }
 
 TEST_F(NodeTest, SaysWhenItsLastGoodPassIsThreeIntervalsAgo) {
-  const MonotonicTime start = std::chrono::steady_clock::now();
+  const MonotonicTime start = BootClock::now();
   const auto at = [start](int seconds) { return start + std::chrono::seconds(seconds); };
   NodeConfiguration bad = node_->options().configuration;
   bad.cpu_shared_set = CpuSet::Range(0, 2000);

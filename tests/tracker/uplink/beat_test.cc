@@ -7,6 +7,7 @@
 
 #include "gtest/gtest.h"
 #include "tests/tracker/uplink/fixture.h"
+#include "tracker/ground/boot_clock.h"
 #include "tracker/uplink/uplink.h"
 
 namespace berth::tracker {
@@ -42,7 +43,7 @@ TEST_F(UplinkTest, SaysThatTheFirstAuditIsOverdue) {
   options.configuration.name.clear();
   options.configuration.uri = "test:///nowhere.xml";
   Node nowhere(options, &pool_, [](const HypervisorEvent&) {});
-  nowhere.Pass(std::chrono::steady_clock::now() - std::chrono::seconds(181));
+  nowhere.Pass(BootClock::now() - std::chrono::seconds(181));
   FakePlacement placement;
   const auto uplink = Connect(placement, &nowhere);
   EXPECT_TRUE(placement.Wait([](const Requests& all) {

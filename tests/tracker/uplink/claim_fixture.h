@@ -15,6 +15,7 @@
 #include "tests/tracker/ground/short_uuid.h"
 #include "tests/tracker/uplink/fixture.h"
 #include "tracker/claims/refusal.h"
+#include "tracker/ground/boot_clock.h"
 #include "tracker/uplink/push.h"
 #include "tracker/uplink/record_messages.h"
 
@@ -327,7 +328,7 @@ class ClaimTest : public UplinkTest {
             }
             return false;
           },
-          std::chrono::steady_clock::now());
+          BootClock::now());
       return has_all;
     });
   }

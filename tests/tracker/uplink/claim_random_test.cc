@@ -8,6 +8,7 @@
 #include "gtest/gtest.h"
 #include "tests/tracker/ground/short_uuid.h"
 #include "tests/tracker/uplink/claim_fixture.h"
+#include "tracker/ground/boot_clock.h"
 
 namespace berth::tracker {
 namespace {
@@ -141,7 +142,7 @@ class ClaimRandomTest : public ClaimTest {
     EXPECT_EQ(Promised().instances.amounts.vcpus, recorded);
     EXPECT_EQ(Promised().claims, Usage());
   }
-  static MonotonicTime Now() { return std::chrono::steady_clock::now(); }
+  static MonotonicTime Now() { return BootClock::now(); }
 
   struct Begun {
     std::string guest;

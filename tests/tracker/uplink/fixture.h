@@ -15,6 +15,7 @@
 #include "absl/time/clock.h"
 #include "tests/processes/fake_placement.h"
 #include "tests/tracker/facts/test_data.h"
+#include "tracker/ground/boot_clock.h"
 #include "tracker/ground/uuid.h"
 #include "tracker/hypervisor/events.h"
 #include "tracker/uplink/uplink.h"
@@ -40,7 +41,7 @@ class UplinkTest : public testing::Test {
   ~UplinkTest() override { std::filesystem::remove_all(state_); }
 
   PassOutcome Pass(std::chrono::milliseconds later = std::chrono::milliseconds(0)) {
-    return node_->Pass(std::chrono::steady_clock::now() + later);
+    return node_->Pass(BootClock::now() + later);
   }
 
   static UplinkOptions OptionsFor(const std::string& target) {
@@ -98,14 +99,14 @@ class UplinkTest : public testing::Test {
 
   // Waits until `holds`; looked at again whenever something was heard, or a little later.
   bool Eventually(const std::function<bool()>& holds) {
-    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+    const auto deadline = BootClock::now() + std::chrono::seconds(10);
     MutexLock lock(&mutex_);
-    while (std::chrono::steady_clock::now() < deadline) {
+    while (BootClock::now() < deadline) {
       mutex_.Unlock();
       const bool good = holds();
       mutex_.Lock();
       if (good) return true;
-      changed_.WaitUntil(&mutex_, std::chrono::steady_clock::now() + std::chrono::milliseconds(5));
+      changed_.WaitUntil(&mutex_, BootClock::now() + std::chrono::milliseconds(5));
     }
     return false;
   }

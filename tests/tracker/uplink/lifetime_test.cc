@@ -8,6 +8,7 @@
 #include "gtest/gtest.h"
 #include "tests/processes/taken_port.h"
 #include "tests/tracker/uplink/fixture.h"
+#include "tracker/ground/boot_clock.h"
 #include "tracker/uplink/uplink.h"
 
 namespace berth::tracker {
@@ -25,10 +26,10 @@ int64_t Threads() {
 }
 
 // Destroys the uplink; returns how long that took.
-std::chrono::steady_clock::duration End(std::unique_ptr<Uplink> uplink) {
-  const auto begun = std::chrono::steady_clock::now();
+BootClock::duration End(std::unique_ptr<Uplink> uplink) {
+  const auto begun = BootClock::now();
   uplink.reset();
-  return std::chrono::steady_clock::now() - begun;
+  return BootClock::now() - begun;
 }
 
 TEST_F(UplinkTest, ManyUplinksNeedNoThreads) {
@@ -71,9 +72,9 @@ TEST_F(UplinkTest, HearsWhilePlacementDoesNotRead) {
   uplink->AuditDone(std::string(4 << 20, 'x'));  // more than gRPC buffers
   // While the message cannot be sent, no heartbeat is sent.
   int64_t beats = -1;
-  auto since = std::chrono::steady_clock::now();
+  auto since = BootClock::now();
   ASSERT_TRUE(Eventually([&] {
-    const auto now = std::chrono::steady_clock::now();
+    const auto now = BootClock::now();
     if (std::exchange(beats, uplink->status().heartbeats) != beats) since = now;
     return now - since > std::chrono::milliseconds(500);
   }));

@@ -7,6 +7,7 @@
 #include "tests/tracker/account/sample_records.h"
 #include "tests/tracker/ground/short_uuid.h"
 #include "tests/tracker/uplink/fixture.h"
+#include "tracker/ground/boot_clock.h"
 
 namespace berth::tracker {
 namespace {
@@ -161,7 +162,7 @@ class HealUplinkTest : public UplinkTest {
           }
           return true;
         },
-        std::chrono::steady_clock::now());
+        BootClock::now());
     if (uplink_ != nullptr) uplink_->Notify();
   }
   void Tell(int64_t generation) { Tell({{kPinnedGuest, generation}}); }
@@ -179,7 +180,7 @@ class HealUplinkTest : public UplinkTest {
     for (const WantedHolding& holding : report->audit->report.holdings) {
       consumers.push_back(holding.consumer_uuid.ToString());
     }
-    const MonotonicTime now = std::chrono::steady_clock::now();
+    const MonotonicTime now = BootClock::now();
     if (std::count(consumers.begin(), consumers.end(), kPinnedGuest) == 0) {
       node_->Acknowledge(report->sequence, {}, {}, now);
     } else {
@@ -190,7 +191,7 @@ class HealUplinkTest : public UplinkTest {
 
   FakePlacement placement_;
   std::unique_ptr<Uplink> uplink_;
-  MonotonicTime later_ = std::chrono::steady_clock::now();
+  MonotonicTime later_ = BootClock::now();
 };
 
 TEST_F(HealUplinkTest, MissingAllocationsAreReported) {  // T-262
