@@ -50,6 +50,8 @@ class HostileTally {
   std::map<std::string, std::map<std::string, int64_t>> counts_ ABSL_GUARDED_BY(mutex_);
 };
 
+// The answer to a message for which its sender has waited in vain.
+inline constexpr char kNoAnswer[] = "no answer";
 // The name of an answer: OK, the reason in the status, or its code.
 std::string AnswerOf(const grpc::Status& status);
 

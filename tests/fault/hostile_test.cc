@@ -246,6 +246,9 @@ TEST_F(Hostile, NobodyNoticesIt) {
   ExpectHonestWorkDone();
   ExpectNothingChanged();
   ExpectCleanLedger();
+  for (const char* kind : {"hello", "report", "record_write"}) {
+    EXPECT_EQ(tally_.Count(kind, kNoAnswer), 0) << kind;
+  }
   EXPECT_GT(per_second_, kMessagesPerSecond / 2) << "the peer was too slow to be hostile";
 }
 

@@ -14,7 +14,6 @@ namespace pb = ::berth::placement::v1;
 constexpr absl::Duration kSessionMax = absl::Seconds(30);
 constexpr int kMessagesMax = 60;   // of one session
 constexpr int kNewClasses = 1000;  // names, of which any report may use one
-constexpr char kNoAnswer[] = "no answer";
 
 std::string NewUuid() { return placement::Uuid::Random().ToString(); }
 
