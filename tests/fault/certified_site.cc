@@ -81,10 +81,11 @@ void CertifiedSite::StartTracker(Host* host) {
   const std::string xml = host->directory.path() + "/host.xml";
   testing::WriteText(xml, kHostXml);
   std::vector<std::string> arguments = CertificateOf("tracker/" + host->name);
-  arguments.insert(arguments.end(),
-                   {"--placement=" + placement_->address(), "--host=" + host->name,
-                    absl::StrCat("--hypervisor=node-of-", host->name, "=test://", xml),
-                    "--cpu-shared-set=0", "--cpu-dedicated-set=2,4", "--log-format=text"});
+  arguments.insert(
+      arguments.end(),
+      {"--placement=" + placement_->address(), "--host=" + host->name,
+       absl::StrCat("--hypervisor=node-of-", host->name, "=test://", xml), "--virt-type=qemu",
+       "--cpu-shared-set=0", "--cpu-dedicated-set=2,4", "--log-format=text"});
   host->tracker =
       std::make_unique<e2e::TrackerProcess>(host->directory.path(), std::move(arguments));
   EXPECT_TRUE(host->tracker->AwaitAddress().ok()) << host->tracker->Log();

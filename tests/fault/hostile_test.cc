@@ -82,9 +82,11 @@ class Hostile : public testing::Test {
   void Run(absl::Duration length) {
     std::atomic<bool> stop = false;
     std::vector<std::thread> threads;
-    for (auto& builder : builders_) threads.emplace_back([&] { builder->Run(stop); });
-    for (auto& tracker : trackers_) threads.emplace_back([&] { tracker->Run(); });
-    for (auto& scheduler : schedulers_) threads.emplace_back([&] { scheduler->Run(); });
+    for (auto& one : builders_)
+      threads.emplace_back([&stop, builder = one.get()] { builder->Run(stop); });
+    for (auto& one : trackers_) threads.emplace_back([tracker = one.get()] { tracker->Run(); });
+    for (auto& one : schedulers_)
+      threads.emplace_back([scheduler = one.get()] { scheduler->Run(); });
     const absl::Time begun = absl::Now();
     while (absl::Now() < begun + length && AllRun()) {
       std::this_thread::sleep_for(absl::ToChronoNanoseconds(kLook));
