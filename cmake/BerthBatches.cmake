@@ -1,0 +1,70 @@
+# Sources are compiled several at a time: most of what one takes goes into headers that its neighbours include as well.
+#
+# berth_batch_targets()
+#
+# Called once, after all targets are there: for each target below the calling folder makes files that include its sources,
+# BERTH_BATCH_SIZE at a time, and compiles these instead. It does what CMake's UNITY_BUILD does, except that a batch names its
+# sources by their paths below the checkout. So it has the same bytes in each checkout, and the compiler's cache, which
+# compares bytes, finds it without a run of the preprocessor.
+#
+# Left alone are generated sources, targets with the property UNITY_BUILD off, and sources with SKIP_UNITY_BUILD_INCLUSION.
+option(BERTH_BATCHES "Compile sources of one library or program in batches" ON)
+set(BERTH_BATCH_SIZE 8 CACHE STRING "Sources in a batch")
+
+function(berth_batch_targets)
+  if(NOT BERTH_BATCHES)
+    return()
+  endif()
+  berth_batch_folder(${CMAKE_CURRENT_SOURCE_DIR})
+endfunction()
+
+function(berth_batch_folder folder)
+  get_property(targets DIRECTORY ${folder} PROPERTY BUILDSYSTEM_TARGETS)
+  foreach(target IN LISTS targets)
+    get_target_property(type ${target} TYPE)
+    get_target_property(batched ${target} UNITY_BUILD)
+    if(type MATCHES "LIBRARY|EXECUTABLE" AND NOT type STREQUAL "INTERFACE_LIBRARY" AND NOT batched STREQUAL "OFF")
+      berth_batch_target(${target} ${folder})
+    endif()
+  endforeach()
+  get_property(folders DIRECTORY ${folder} PROPERTY SUBDIRECTORIES)
+  foreach(below IN LISTS folders)
+    berth_batch_folder(${below})
+  endforeach()
+endfunction()
+
+function(berth_batch_target target folder)
+  get_target_property(sources ${target} SOURCES)
+  set(alone "")
+  set(batches "")
+  set(batch "")
+  set(number 0)
+  foreach(source IN LISTS sources)
+    cmake_path(ABSOLUTE_PATH source BASE_DIRECTORY ${folder} NORMALIZE OUTPUT_VARIABLE path)
+    get_source_file_property(skipped ${path} TARGET_DIRECTORY ${target} SKIP_UNITY_BUILD_INCLUSION)
+    cmake_path(IS_PREFIX CMAKE_BINARY_DIR ${path} generated)
+    if(source MATCHES "[$<]" OR NOT path MATCHES "[.]cc$" OR skipped OR generated)
+      list(APPEND alone ${source})
+      continue()
+    endif()
+    cmake_path(RELATIVE_PATH path BASE_DIRECTORY ${CMAKE_SOURCE_DIR})
+    string(APPEND batch "#include \"${path}\"  // NOLINT(bugprone-suspicious-include)\n")
+    math(EXPR number "${number} + 1")
+    math(EXPR rest "${number} % ${BERTH_BATCH_SIZE}")
+    if(rest EQUAL 0)
+      berth_batch(${target} ${number} "${batch}")
+      set(batch "")
+    endif()
+  endforeach()
+  if(batch)
+    berth_batch(${target} ${number} "${batch}")
+  endif()
+  set_property(TARGET ${target} PROPERTY SOURCES ${alone} ${batches})
+endfunction()
+
+# Writes a batch, and adds its name to `batches` of the caller.
+macro(berth_batch target number content)
+  set(file ${CMAKE_BINARY_DIR}/batches/${target}/until_${number}.cc)
+  file(CONFIGURE OUTPUT ${file} CONTENT "${content}" @ONLY)
+  list(APPEND batches ${file})
+endmacro()

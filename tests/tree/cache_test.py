@@ -1,0 +1,64 @@
+#!/usr/bin/python3
+"""A checkout in one folder finds in the compiler's cache what a checkout in another folder has compiled.
+
+Compiles one library with a precompiled header, and one without, of two copies of the tree, with an empty cache for both together: the
+second copy compiles nothing. Where ccache is not installed there is nothing to try.
+
+usage: cache_test.py ROOT PRESET...
+"""
+
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+
+# Small libraries of tests, which need no generated code.
+TARGETS = ["berth_libvirt_testing", "berth_every_test"]
+
+
+def copy_of_tree(root, to):
+    """The files that are in git, or would be."""
+    names = subprocess.run(["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"], cwd=root, check=True,
+                           capture_output=True, text=True).stdout.split("\0")
+    for name in filter(None, names):
+        if (root / name).is_file():
+            (to / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(root / name, to / name)
+
+
+def compile_in(tree, preset, cache):
+    """How often the cache knew the answer, and how often it did not."""
+    environment = os.environ | {"CCACHE_DIR": str(cache)}
+    for words in (["ccache", "--zero-stats"], ["cmake", "--preset", preset],
+                  ["cmake", "--build", "--preset", preset, "--target", *TARGETS]):
+        result = subprocess.run(words, cwd=tree, env=environment, capture_output=True, text=True, check=False)
+        if result.returncode != 0:
+            sys.exit(f"{' '.join(words)} in {tree}:\n{result.stdout}{result.stderr}")
+    printed = subprocess.run(["ccache", "--print-stats"], env=environment, capture_output=True, text=True, check=True).stdout
+    counts = dict(line.split("\t") for line in printed.splitlines())
+    return int(counts["direct_cache_hit"]) + int(counts["preprocessed_cache_hit"]), int(counts["cache_miss"])
+
+
+def main():
+    root = pathlib.Path(sys.argv[1]).resolve()
+    if not shutil.which("ccache"):
+        print("ccache is not installed")
+        return 0
+    failed = False
+    for preset in sys.argv[2:]:
+        with tempfile.TemporaryDirectory() as scratch:
+            trees = [pathlib.Path(scratch) / name / "berth" for name in ("one", "another/folder")]
+            seen = []
+            for tree in trees:
+                copy_of_tree(root, tree)
+                seen.append(compile_in(tree, preset, pathlib.Path(scratch) / "cache"))
+            (_, compiled), (found, compiled_again) = seen
+            print(f"{preset}: the first copy compiled {compiled}, the second found {found} and compiled {compiled_again}")
+            failed = failed or compiled == 0 or compiled_again != 0 or found != compiled
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
