@@ -1,0 +1,119 @@
+#include "tests/fault/certified_site.h"
+
+#include <grpcpp/client_context.h>
+#include <grpcpp/create_channel.h>
+#include <grpcpp/security/credentials.h>
+#include <grpcpp/security/tls_certificate_provider.h>
+#include <grpcpp/security/tls_certificate_verifier.h>
+#include <gtest/gtest.h>
+
+#include <thread>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
+#include "absl/time/clock.h"
+#include "google/rpc/error_details.pb.h"
+#include "google/rpc/status.pb.h"
+
+namespace berth::fault {
+namespace {
+
+constexpr char kDomain[] = "berth.test";
+constexpr absl::Duration kStartMax = absl::Seconds(60);
+constexpr absl::Duration kLook = absl::Milliseconds(20);  // between two looks
+// 64 GiB. The driver has the CPUs 0, 2 and 4 online whatever the file says.
+constexpr char kHostXml[] =
+    "<node><cpu><mhz>2600</mhz><model>x86_64</model><active>3</active><nodes>1</nodes>"
+    "<sockets>1</sockets><cores>3</cores><threads>1</threads></cpu><memory>67108864</memory></"
+    "node>";
+
+std::string UriOf(const std::string& identity) {
+  return absl::StrCat("spiffe://", kDomain, "/", identity);
+}
+
+}  // namespace
+
+std::unique_ptr<grpc::ClientContext> CallWithin(absl::Duration limit) {
+  auto context = std::make_unique<grpc::ClientContext>();
+  context->set_deadline(absl::ToChronoTime(absl::Now() + limit));
+  return context;
+}
+
+std::string ReasonIn(const grpc::Status& status) {
+  google::rpc::Status details;
+  google::rpc::ErrorInfo info;
+  if (!details.ParseFromString(status.error_details())) return "";
+  for (const auto& detail : details.details()) {
+    if (detail.UnpackTo(&info)) return info.reason();
+  }
+  return "";
+}
+
+CertifiedSite::CertifiedSite(int hosts)
+    : placement_(e2e::StartOrDie(directory_.path(), CertificateOf("placement/one"))) {
+  for (int i = 1; i <= hosts; ++i) {
+    Host* const host = hosts_.emplace_back(std::make_unique<Host>()).get();
+    host->name = absl::StrCat("host-", i);
+    StartTracker(host);
+  }
+  for (const auto& host : hosts_) {
+    const absl::Time until = absl::Now() + kStartMax;
+    const auto is_ready = [&] {
+      const tracker::v1::GetNodeViewResponse view = ViewOf(*host);
+      host->node = view.node().node_uuid();
+      return view.node().acknowledged_sequence() > 0 && view.providers_size() > 0;
+    };
+    while (!is_ready() && absl::Now() < until) {
+      std::this_thread::sleep_for(absl::ToChronoNanoseconds(kLook));
+    }
+    EXPECT_TRUE(is_ready()) << host->tracker->Log();
+  }
+}
+
+std::vector<std::string> CertifiedSite::CertificateOf(const std::string& identity) const {
+  const std::string name = absl::StrReplaceAll(identity, {{"/", "-"}});
+  return testing::TlsArguments(
+      testing::WriteCertificates(directory_.path(), name, ca_.Issue(UriOf(identity)), ca_.pem()),
+      kDomain);
+}
+
+void CertifiedSite::StartTracker(Host* host) {
+  const std::string xml = host->directory.path() + "/host.xml";
+  testing::WriteText(xml, kHostXml);
+  std::vector<std::string> arguments = CertificateOf("tracker/" + host->name);
+  arguments.insert(
+      arguments.end(),
+      {"--placement=" + placement_->address(), "--host=" + host->name,
+       absl::StrCat("--hypervisor=node-of-", host->name, "=test://", xml), "--virt-type=qemu",
+       "--cpu-shared-set=0", "--cpu-dedicated-set=2,4", "--log-format=text"});
+  host->tracker =
+      std::make_unique<e2e::TrackerProcess>(host->directory.path(), std::move(arguments));
+  EXPECT_TRUE(host->tracker->AwaitAddress().ok()) << host->tracker->Log();
+  host->service =
+      tracker::v1::TrackerService::NewStub(Connect("admin/site", host->tracker->address()));
+}
+
+std::shared_ptr<grpc::Channel> CertifiedSite::Connect(const std::string& identity,
+                                                      const std::string& address) const {
+  const testing::IssuedCertificate own = ca_.Issue(UriOf(identity));
+  grpc::experimental::TlsChannelCredentialsOptions options;
+  options.set_certificate_provider(
+      std::make_shared<grpc::experimental::StaticDataCertificateProvider>(
+          ca_.pem(),
+          std::vector<grpc::experimental::IdentityKeyCertPair>{{own.key, own.certificate}}));
+  options.watch_root_certs();
+  options.watch_identity_key_cert_pairs();
+  options.set_certificate_verifier(std::make_shared<grpc::experimental::NoOpCertificateVerifier>());
+  options.set_check_call_host(false);
+  grpc::ChannelArguments arguments;
+  arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
+  return grpc::CreateCustomChannel(address, grpc::experimental::TlsCredentials(options), arguments);
+}
+
+tracker::v1::GetNodeViewResponse CertifiedSite::ViewOf(const Host& host) {
+  tracker::v1::GetNodeViewResponse view;
+  host.service->GetNodeView(CallWithin(absl::Seconds(20)).get(), {}, &view);
+  return view;
+}
+
+}  // namespace berth::fault

@@ -1,0 +1,65 @@
+// CertifiedSite: a placement process and the trackers of some hosts, all with certificates of one
+// CA, and channels to them for callers of any identity.
+//
+// The hosts are of libvirt's test driver and have no guests. Each has three CPUs: 0 is shared, 2 and
+// 4 are dedicated. For the main thread; Connect and the readers are for every thread.
+#ifndef BERTH_TESTS_FAULT_CERTIFIED_SITE_H_
+#define BERTH_TESTS_FAULT_CERTIFIED_SITE_H_
+
+#include <grpcpp/channel.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/time/time.h"
+#include "berth/tracker/v1/tracker.grpc.pb.h"
+#include "tests/processes/certificate_authority.h"
+#include "tests/processes/placement_server.h"
+#include "tests/processes/tracker_process.h"
+
+namespace berth::fault {
+
+// A context of a call that may take `limit`.
+std::unique_ptr<grpc::ClientContext> CallWithin(absl::Duration limit);
+// The reason in the ErrorInfo of the status. Empty: there is none.
+std::string ReasonIn(const grpc::Status& status);
+
+class CertifiedSite {
+ public:
+  struct Host {
+    std::string name;
+    std::string node;  // its uuid
+    placement::ScratchDirectory directory;
+    std::unique_ptr<e2e::TrackerProcess> tracker;
+    std::unique_ptr<tracker::v1::TrackerService::Stub> service;  // as an administrator
+  };
+
+  // Starts placement and `hosts` trackers. The test fails if one does not start.
+  explicit CertifiedSite(int hosts);
+
+  // A channel of its own for the caller with this role and name, for example "scheduler/one".
+  std::shared_ptr<grpc::Channel> Connect(const std::string& identity,
+                                         const std::string& address) const;
+  std::shared_ptr<grpc::Channel> ConnectToPlacement(const std::string& identity) const {
+    return Connect(identity, placement_->address());
+  }
+
+  e2e::PlacementServer& placement() const { return *placement_; }
+  const std::vector<std::unique_ptr<Host>>& hosts() const { return hosts_; }
+  // The only node of the host as its tracker sees it.
+  static tracker::v1::GetNodeViewResponse ViewOf(const Host& host);
+
+ private:
+  std::vector<std::string> CertificateOf(const std::string& identity) const;
+  void StartTracker(Host* host);
+
+  const testing::CertificateAuthority ca_{"site"};
+  const placement::ScratchDirectory directory_;
+  std::unique_ptr<e2e::PlacementServer> placement_;
+  std::vector<std::unique_ptr<Host>> hosts_;
+};
+
+}  // namespace berth::fault
+
+#endif  // BERTH_TESTS_FAULT_CERTIFIED_SITE_H_
