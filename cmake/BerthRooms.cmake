@@ -1,0 +1,25 @@
+# berth_batches_by_room(TARGET t)
+#
+# In a release, a batch of sources that the compiler gets at a time comes from one room (BERTH_UNITY). The linker takes an object
+# whole, with the libraries that it needs: an object that mixes rooms would bring the ledger, and PostgreSQL's library, into the
+# tracker. Other builds mix rooms, since fewer batches compile faster.
+function(berth_batches_by_room)
+  cmake_parse_arguments(PARSE_ARGV 0 arg "" "TARGET" "")
+  if(NOT CMAKE_BUILD_TYPE STREQUAL "Release")
+    return()
+  endif()
+  set_target_properties(${arg_TARGET} PROPERTIES UNITY_BUILD_MODE GROUP)
+  get_target_property(sources ${arg_TARGET} SOURCES)
+  foreach(source IN LISTS sources)
+    cmake_path(IS_PREFIX CMAKE_BINARY_DIR ${source} generated)
+    if(NOT generated)
+      cmake_path(RELATIVE_PATH source BASE_DIRECTORY ${CMAKE_SOURCE_DIR} OUTPUT_VARIABLE room)
+      cmake_path(GET room PARENT_PATH room)
+      string(MAKE_C_IDENTIFIER ${room} room)
+      list(APPEND of_${room} ${source})
+      list(LENGTH of_${room} count)
+      math(EXPR batch "(${count} - 1) / ${CMAKE_UNITY_BUILD_BATCH_SIZE}")
+      set_source_files_properties(${source} PROPERTIES UNITY_GROUP ${room}_${batch})
+    endif()
+  endforeach()
+endfunction()
