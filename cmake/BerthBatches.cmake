@@ -7,6 +7,10 @@
 # sources by their paths below the checkout. So it has the same bytes in each checkout, and the compiler's cache, which
 # compares bytes, finds it without a run of the preprocessor.
 #
+# In a release the sources of a batch come from one folder. The linker takes an object whole, with the libraries that it needs: an
+# object that mixes rooms would bring the ledger, and PostgreSQL's library, into the tracker. Other builds mix rooms, since fewer
+# batches compile faster.
+#
 # Left alone are generated sources, targets with the property UNITY_BUILD off, and sources with SKIP_UNITY_BUILD_INCLUSION.
 option(BERTH_BATCHES "Compile sources of one library or program in batches" ON)
 set(BERTH_BATCH_SIZE 8 CACHE STRING "Sources in a batch")
@@ -39,6 +43,7 @@ function(berth_batch_target target folder)
   set(batches "")
   set(batch "")
   set(number 0)
+  set(in_batch 0)
   foreach(source IN LISTS sources)
     cmake_path(ABSOLUTE_PATH source BASE_DIRECTORY ${folder} NORMALIZE OUTPUT_VARIABLE path)
     get_source_file_property(skipped ${path} TARGET_DIRECTORY ${target} SKIP_UNITY_BUILD_INCLUSION)
@@ -47,13 +52,21 @@ function(berth_batch_target target folder)
       list(APPEND alone ${source})
       continue()
     endif()
+    cmake_path(GET path PARENT_PATH room)
+    if(batch AND CMAKE_BUILD_TYPE STREQUAL "Release" AND NOT room STREQUAL last_room)
+      berth_batch(${target} ${number} "${batch}")
+      set(batch "")
+      set(in_batch 0)
+    endif()
+    set(last_room ${room})
     cmake_path(RELATIVE_PATH path BASE_DIRECTORY ${CMAKE_SOURCE_DIR})
     string(APPEND batch "#include \"${path}\"  // NOLINT(bugprone-suspicious-include)\n")
     math(EXPR number "${number} + 1")
-    math(EXPR rest "${number} % ${BERTH_BATCH_SIZE}")
-    if(rest EQUAL 0)
+    math(EXPR in_batch "${in_batch} + 1")
+    if(in_batch EQUAL BERTH_BATCH_SIZE)
       berth_batch(${target} ${number} "${batch}")
       set(batch "")
+      set(in_batch 0)
     endif()
   endforeach()
   if(batch)

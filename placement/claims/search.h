@@ -41,9 +41,9 @@ inline constexpr int kChoicesOfOne = 16;
 inline constexpr int kChoicesOfMany = 4;  // for each of several members
 
 // How much work may still be done for one command, in steps of a search.
-class StepBudget {
+class ClaimBudget {
  public:
-  explicit StepBudget(int64_t steps) : left_(steps) {}
+  explicit ClaimBudget(int64_t steps) : left_(steps) {}
   void Charge(int64_t steps) {
     BERTH_CHECK(steps >= 0);
     left_ -= steps;
@@ -110,7 +110,7 @@ class ClaimSearch {
   const State& state_;
   const PlaceClaims& claims_;
   const int choices_max_;
-  StepBudget budget_;
+  ClaimBudget budget_;
   bool use_choices_ = true;
   bool took_choice_ = false;
   std::vector<ClassAmount> wanted_;  // by all members together, if they must be under one root

@@ -257,8 +257,9 @@ std::optional<Change> ChangeOf(const pb::Change& in) {
 
 bool DecodeChange(const pb::Change& in, Changes* out) {
   std::optional<Change> change = ChangeOf(in);
-  if (change) out->push_back(*std::move(change));
-  return change.has_value();
+  if (!change) return false;
+  out->push_back(*std::move(change));
+  return true;
 }
 
 namespace {

@@ -34,6 +34,7 @@ absl::StatusOr<std::vector<PciDevice>> DeviceReader::Read(MonotonicTime now,
   BERTH_ASSIGN_OR_RETURN(const std::vector<std::string> added,
                          ReadDocuments(listed, wanted, warnings));
   std::vector<const NodeDevice*> added_devices;
+  added_devices.reserve(added.size());
   for (const std::string& name : added) added_devices.push_back(documents_.Find(name));
   std::set<std::string> parents = PhysicalFunctionsOf(added_devices, All(documents_));
   for (const std::string& name : wanted) parents.erase(name);

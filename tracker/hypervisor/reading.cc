@@ -115,6 +115,7 @@ absl::StatusOr<std::vector<ListedDevice>> ListDevices(const HypervisorConnection
           VIR_CONNECT_LIST_NODE_DEVICES_CAP_MDEV);
   if (count < 0) return LibvirtError("virConnectListAllNodeDevices");
   std::vector<ListedDevice> devices;
+  devices.reserve(count);
   for (int i = 0; i < count; ++i) {
     devices.push_back(
         {virNodeDeviceGetName(list[i]), std::shared_ptr<void>(list[i], virNodeDeviceFree)});

@@ -46,6 +46,7 @@ std::map<std::string, Probe<ImageReading>> StorageProbes::Images(const std::set<
 std::vector<Probe<int64_t>> StorageProbes::Capacities(
     const std::vector<CapacityQuestion>& questions) {
   std::vector<Read<int64_t>> reads;
+  reads.reserve(questions.size());
   for (const CapacityQuestion& question : questions) {
     reads.push_back({absl::StrCat("guest ", question.guest_uuid.ToString(), " disk ",
                                   question.target, " (", question.path, ")"),
@@ -54,6 +55,7 @@ std::vector<Probe<int64_t>> StorageProbes::Capacities(
   const std::map<std::string, Probe<int64_t>> probes =
       ReadAll(reads, &capacity_pool_, &capacities_);
   std::vector<Probe<int64_t>> answers;
+  answers.reserve(reads.size());
   for (const Read<int64_t>& read : reads) answers.push_back(probes.at(read.key));
   return answers;
 }
