@@ -109,7 +109,7 @@ ClaimCalls::ClaimCalls(TrackerHost* host, Metrics* metrics)
 }
 
 // The node with this identity, or null.
-tracker::Node* ClaimCalls::FindNode(const std::string& uuid) const {
+tracker::Node* ClaimCalls::FindNode(const tracker::Uuid& uuid) const {
   for (const auto& runner : host_->runners()) {
     const auto identity = runner->node()->identity();
     if (identity && identity->uuid == uuid) return runner->node();
@@ -117,14 +117,14 @@ tracker::Node* ClaimCalls::FindNode(const std::string& uuid) const {
   return nullptr;
 }
 
-void ClaimCalls::Run(Call* call, const std::string& node_uuid,
+void ClaimCalls::Run(Call* call, const tracker::Uuid& node_uuid,
                      std::function<void(tracker::Node*)> work) {
   const bool accepted = workers_.Submit([this, call, node_uuid, work = std::move(work)] {
     tracker::Node* const node = FindNode(node_uuid);
     if (node == nullptr) {
       return call->End(
           tracker::RefuseClaim({ClaimRefusalKind::kNodeUnavailable,
-                                {"this host has no node with the uuid " + node_uuid}}));
+                                {"this host has no node with the uuid " + node_uuid.ToString()}}));
     }
     work(node);
     host_->NotifyUplink();
@@ -143,7 +143,7 @@ grpc::ServerUnaryReactor* ClaimCalls::Begin(grpc::CallbackServerContext* context
     call->End(asked.status());
     return call;
   }
-  const std::string node_uuid = asked->node_uuid;
+  const tracker::Uuid node_uuid = asked->node_uuid;
   Run(call, node_uuid,
       [claim, asked = *std::move(asked),
        caller = call->AsCaller([response](const ClaimResult& result) {
@@ -168,10 +168,10 @@ grpc::ServerUnaryReactor* ClaimCalls::AbortClaim(grpc::CallbackServerContext* co
                                                  const pb::AbortClaimRequest* request,
                                                  pb::AbortClaimResponse* response) {
   auto* const call = new Call(this, context, "AbortClaim");
-  const std::optional<std::string> node_uuid = tracker::CanonicalUuid(request->node_uuid());
+  const absl::StatusOr<tracker::Uuid> node_uuid = ReadUuid("node_uuid", request->node_uuid());
   const absl::StatusOr<std::string> id = ClaimIdOf(*request);
-  if (!node_uuid || !id.ok()) {
-    call->End(node_uuid ? id.status() : absl::InvalidArgumentError("node_uuid must be a uuid"));
+  if (!node_uuid.ok() || !id.ok()) {
+    call->End(node_uuid.ok() ? id.status() : node_uuid.status());
     return call;
   }
   Run(call, *node_uuid, [id = *id, caller = call->AsCaller([response](const ClaimResult& result) {
@@ -184,10 +184,10 @@ grpc::ServerUnaryReactor* ClaimCalls::DropMoveClaim(grpc::CallbackServerContext*
                                                     const pb::DropMoveClaimRequest* request,
                                                     pb::DropMoveClaimResponse* response) {
   auto* const call = new Call(this, context, "DropMoveClaim");
-  const std::optional<std::string> node_uuid = tracker::CanonicalUuid(request->node_uuid());
+  const absl::StatusOr<tracker::Uuid> node_uuid = ReadUuid("node_uuid", request->node_uuid());
   const absl::StatusOr<tracker::MoveDrop> drop = DropOf(*request);
-  if (!node_uuid || !drop.ok()) {
-    call->End(node_uuid ? drop.status() : absl::InvalidArgumentError("node_uuid must be a uuid"));
+  if (!node_uuid.ok() || !drop.ok()) {
+    call->End(node_uuid.ok() ? drop.status() : node_uuid.status());
     return call;
   }
   Run(call, *node_uuid,
@@ -201,9 +201,9 @@ grpc::ServerUnaryReactor* ClaimCalls::UpdateUsage(grpc::CallbackServerContext* c
                                                   const pb::UpdateUsageRequest* request,
                                                   pb::UpdateUsageResponse* response) {
   auto* const call = new Call(this, context, "UpdateUsage");
-  const std::optional<std::string> node_uuid = tracker::CanonicalUuid(request->node_uuid());
-  absl::Status form = CheckInstance(request->instance());
-  if (!node_uuid) form = absl::InvalidArgumentError("node_uuid must be a uuid");
+  const absl::StatusOr<tracker::Uuid> node_uuid = ReadUuid("node_uuid", request->node_uuid());
+  const absl::Status form =
+      node_uuid.ok() ? CheckInstance(request->instance()) : node_uuid.status();
   if (!form.ok()) {
     call->End(form);
     return call;

@@ -16,6 +16,7 @@
 #include "services/process/metrics.h"
 #include "services/process/workers.h"
 #include "services/tracker/host.h"
+#include "tracker/ground/uuid.h"
 
 namespace grpc {
 class CallbackServerContext;
@@ -53,11 +54,11 @@ class ClaimCalls {
   template <typename Request, typename Response, typename Method>
   grpc::ServerUnaryReactor* Begin(grpc::CallbackServerContext* context, const char* method,
                                   const Request* request, Response* response, Method claim);
-  tracker::Node* FindNode(const std::string& uuid) const;
+  tracker::Node* FindNode(const tracker::Uuid& uuid) const;
   // Runs `work` for the node on the thread, then lets the uplink send the writes that `work` left.
   // Ends `call` with OVERLOADED if too many calls wait, and with NODE_UNAVAILABLE if this host has
   // no such node.
-  void Run(Call* call, const std::string& node_uuid, std::function<void(tracker::Node*)> work);
+  void Run(Call* call, const tracker::Uuid& node_uuid, std::function<void(tracker::Node*)> work);
 
   TrackerHost* const host_;
   Metrics* const metrics_;

@@ -113,15 +113,15 @@ absl::StatusOr<std::vector<tracker::UnitAmount>> UnitsOf(const Allocations& allo
   std::vector<tracker::UnitAmount> units;
   for (int i = 0; i < allocations.size(); ++i) {
     const std::string path = absl::StrCat("allocations[", i, "]");
-    const auto provider = tracker::CanonicalUuid(allocations[i].provider_uuid());
-    if (!provider) return FieldFault(path + ".provider_uuid", "must be a uuid");
+    BERTH_ASSIGN_OR_RETURN(const tracker::Uuid provider,
+                           ReadUuid(path + ".provider_uuid", allocations[i].provider_uuid()));
     for (const auto& [resource_class, amount] : allocations[i].resources()) {
       if (!IsClassName(resource_class) || amount < 0 || amount > kAmountMax) {
         return FieldFault(
             path + ".resources",
             absl::StrCat("must be names of classes, with amounts of 0 to ", kAmountMax));
       }
-      units.push_back({*provider, resource_class, amount});
+      units.push_back({provider, resource_class, amount});
     }
   }
   return units;
@@ -130,7 +130,7 @@ absl::StatusOr<std::vector<tracker::UnitAmount>> UnitsOf(const Allocations& allo
 // A fault unless the record has a uuid and the generation that it had when it was last read.
 template <typename Record>
 absl::Status CheckGeneration(const std::string& path, const Record& record) {
-  if (!tracker::CanonicalUuid(record.uuid())) return FieldFault(path + ".uuid", "must be a uuid");
+  BERTH_RETURN_IF_ERROR(ReadUuid(path + ".uuid", record.uuid()).status());
   if (record.generation() != 0) return absl::OkStatus();
   return FieldFault(path + ".generation",
                     "is required: the generation of the record as it was last read");
@@ -139,9 +139,7 @@ absl::Status CheckGeneration(const std::string& path, const Record& record) {
 // Reads what both kinds of claims have.
 template <typename Request, typename Claim>
 absl::Status ReadShared(const Request& request, Claim* claim) {
-  const std::optional<std::string> node_uuid = tracker::CanonicalUuid(request.node_uuid());
-  if (!node_uuid) return FieldFault("node_uuid", "must be a uuid");
-  claim->node_uuid = *node_uuid;
+  BERTH_ASSIGN_OR_RETURN(claim->node_uuid, ReadUuid("node_uuid", request.node_uuid()));
   if (request.request_id().size() > kRequestIdMax) {
     return FieldFault("request_id", absl::StrCat("must have at most ", kRequestIdMax, " bytes"));
   }
@@ -160,6 +158,12 @@ absl::Status ReadShared(const Request& request, Claim* claim) {
 }
 
 }  // namespace
+
+absl::StatusOr<tracker::Uuid> ReadUuid(const std::string& field, const std::string& text) {
+  const std::optional<tracker::Uuid> uuid = tracker::ParseName(text);
+  if (!uuid) return FieldFault(field, "must be a uuid");
+  return *uuid;
+}
 
 absl::StatusOr<tracker::InstanceClaim> ClaimOf(const pb::ClaimInstanceRequest& request) {
   tracker::InstanceClaim claim;
@@ -191,9 +195,9 @@ absl::StatusOr<std::string> ClaimIdOf(const pb::AbortClaimRequest& request) {
   if (id.size() > kClaimIdMax) {
     return FieldFault("claim_id", absl::StrCat("must have at most ", kClaimIdMax, " bytes"));
   }
-  const size_t uuid = id.find('/');
-  if (uuid == absl::string_view::npos) return tracker::CanonicalIfUuid(id);
-  return absl::StrCat(tracker::CanonicalIfUuid(id.substr(0, uuid)), id.substr(uuid));
+  const size_t end = std::min(id.find('/'), id.size());
+  const std::optional<tracker::Uuid> uuid = tracker::Uuid::Parse(id.substr(0, end));
+  return uuid ? absl::StrCat(uuid->ToString(), id.substr(end)) : std::string(id);
 }
 
 tracker::Instance KnownOf(const pb::UpdateUsageRequest& request) {
@@ -207,15 +211,15 @@ tracker::Instance KnownOf(const pb::UpdateUsageRequest& request) {
 }
 
 absl::StatusOr<tracker::MoveDrop> DropOf(const pb::DropMoveClaimRequest& request) {
-  const auto instance = tracker::CanonicalUuid(request.instance_uuid());
-  if (!instance) return FieldFault("instance_uuid", "must be a uuid");
-  const auto migration = tracker::CanonicalUuid(request.migration_uuid());
-  if (!migration) return FieldFault("migration_uuid", "must be a uuid");
+  BERTH_ASSIGN_OR_RETURN(const tracker::Uuid instance,
+                         ReadUuid("instance_uuid", request.instance_uuid()));
+  BERTH_ASSIGN_OR_RETURN(const tracker::Uuid migration,
+                         ReadUuid("migration_uuid", request.migration_uuid()));
   if (request.side() != pb::MOVE_SIDE_OLD && request.side() != pb::MOVE_SIDE_NEW) {
     return FieldFault("side", "must be a side that this release knows");
   }
   const bool old = request.side() == pb::MOVE_SIDE_OLD;
-  return tracker::MoveDrop{*instance, *migration,
+  return tracker::MoveDrop{instance, migration,
                            old ? tracker::ClaimEnd::kConfirm : tracker::ClaimEnd::kRevert};
 }
 
@@ -231,7 +235,7 @@ void FillClaim(const tracker::OpenClaim& claim, pb::Claim* to) {
   for (const std::string& address : assigned.devices) to->add_pci_devices()->set_address(address);
   for (const tracker::NamedUnit& unit : assigned.units) {
     pb::NamedUnit* const wire = to->add_named_units();
-    wire->set_provider_uuid(unit.provider_uuid);
+    wire->set_provider_uuid(unit.provider_uuid.ToString());
     wire->set_resource_class(unit.resource_class);
     wire->set_identifier(unit.name);
   }

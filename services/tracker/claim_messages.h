@@ -9,6 +9,7 @@
 #include "berth/tracker/v1/tracker.pb.h"
 #include "grpcpp/support/status.h"
 #include "tracker/claims/claim.h"
+#include "tracker/ground/uuid.h"
 #include "tracker/node/node.h"
 
 namespace berth::services {
@@ -22,6 +23,11 @@ inline constexpr char kTrackerDomain[] = "berth.tracker";
 absl::StatusOr<tracker::InstanceClaim> ClaimOf(
     const berth::tracker::v1::ClaimInstanceRequest& request);
 absl::StatusOr<tracker::MoveClaim> ClaimOf(const berth::tracker::v1::ClaimMoveRequest& request);
+
+// Returns the uuid in `text`, the value of `field`, which names a thing.
+//
+// InvalidArgument, likewise, if `text` is no uuid or the nil uuid.
+absl::StatusOr<tracker::Uuid> ReadUuid(const std::string& field, const std::string& text);
 
 // InvalidArgument, likewise, if the record of an instance has no uuid, generation or flavor.
 absl::Status CheckInstance(const berth::placement::v1::Instance& instance);

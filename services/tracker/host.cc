@@ -13,6 +13,7 @@
 #include "services/process/log.h"
 #include "tracker/ground/check.h"
 #include "tracker/ground/status_macros.h"
+#include "tracker/ground/uuid.h"
 
 namespace berth::services {
 namespace {
@@ -169,7 +170,7 @@ void TrackerHost::Connect(tracker::Uplink::Options options,
   callbacks.records_changed = [this] {
     for (const std::unique_ptr<NodeRunner>& runner : runners_) runner->RecordsChanged();
   };
-  callbacks.audit_ordered = [this](const std::string& order_id, const std::string& node_uuid) {
+  callbacks.audit_ordered = [this](const std::string& order_id, const tracker::Uuid& node_uuid) {
     AuditOrdered(order_id, node_uuid);
   };
   std::vector<Node*> nodes;
@@ -248,7 +249,7 @@ void TrackerHost::Passed(Node* node, const PassOutcome& outcome) {
   if (uplink_ != nullptr) uplink_->Notify();
 }
 
-void TrackerHost::AuditOrdered(const std::string& order_id, const std::string& node_uuid) {
+void TrackerHost::AuditOrdered(const std::string& order_id, const tracker::Uuid& node_uuid) {
   // Every pass that must end before the order is answered holds a copy of `all`. When the last copy
   // is destroyed, its deleter answers the order.
   const std::shared_ptr<void> all(nullptr, [this, order_id](void*) {
@@ -257,7 +258,7 @@ void TrackerHost::AuditOrdered(const std::string& order_id, const std::string& n
   });
   for (const std::unique_ptr<NodeRunner>& runner : runners_) {
     const std::optional<tracker::NodeIdentity> identity = runner->node()->identity();
-    if (!node_uuid.empty() && (!identity || identity->uuid != node_uuid)) continue;
+    if (!IsNil(node_uuid) && (!identity || identity->uuid != node_uuid)) continue;
     runner->Request(PassCause::kRequest, [all] {});
   }
 }

@@ -16,6 +16,7 @@
 #include "services/process/metrics.h"
 #include "services/tracker/absent_providers.h"
 #include "services/tracker/runner.h"
+#include "tracker/ground/uuid.h"
 #include "tracker/hypervisor/deadline_pool.h"
 #include "tracker/hypervisor/events.h"
 #include "tracker/node/node.h"
@@ -75,7 +76,7 @@ class TrackerHost {
   };
 
   void Passed(tracker::Node* node, const tracker::PassOutcome& outcome);
-  void AuditOrdered(const std::string& order_id, const std::string& node_uuid);
+  void AuditOrdered(const std::string& order_id, const tracker::Uuid& node_uuid);
   void Sample(Samples* samples) const;
   void SampleNode(const NodeRunner& runner, Samples* samples) const;
   static void SampleAudit(const tracker::Audit& audit, const Samples::Labels& node,

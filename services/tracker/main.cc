@@ -54,8 +54,8 @@ int Fail(const absl::Status& status) {
 }
 
 // Returns the uuids of nodes that this host had earlier and that the settings no longer name.
-std::vector<std::string> RetiredNodes(const TrackerHost& host) {
-  std::vector<std::string> own;
+std::vector<tracker::Uuid> RetiredNodes(const TrackerHost& host) {
+  std::vector<tracker::Uuid> own;
   for (const auto& runner : host.runners()) {
     const std::optional<tracker::NodeIdentity> identity = runner->node()->identity();
     if (identity) own.push_back(identity->uuid);
@@ -127,7 +127,7 @@ int Serve(const TrackerSettings& settings, const std::function<void(TrackerHost*
   if (!state.ok()) return Fail(state.status());
   const absl::StatusOr<std::string> machine_id = tracker::MachineId(**state);
   if (!machine_id.ok()) return Fail(machine_id.status());
-  const std::string incarnation = tracker::RandomUuid();
+  const std::string incarnation = tracker::Uuid::Random().ToString();
 
   Metrics metrics("tracker");
   TrackerHost host(settings.configuration);

@@ -33,7 +33,7 @@ grpc::Status Refuse(absl::StatusCode code, const std::string& reason, const std:
 
 pb::NodeSummary Summarise(const Node::View& view) {
   pb::NodeSummary summary;
-  summary.set_node_uuid(view.uuid);
+  summary.set_node_uuid(tracker::TextOrEmpty(view.uuid));
   summary.set_name(view.name);
   summary.set_hypervisor_uri(view.uri);
   summary.set_connected(view.connected);
@@ -48,9 +48,9 @@ pb::NodeSummary Summarise(const Node::View& view) {
 void AddProviders(const tracker::Records& records, pb::GetNodeViewResponse* response) {
   for (const tracker::KnownProvider& known : records.tree) {
     auto* const provider = response->add_providers();
-    provider->set_uuid(known.uuid);
+    provider->set_uuid(known.uuid.ToString());
     provider->set_name(known.name);
-    provider->set_parent_uuid(known.parent_uuid);
+    provider->set_parent_uuid(tracker::TextOrEmpty(known.parent_uuid));
     provider->set_generation(known.generation);
     for (const auto& [name, inventory] : known.inventories) {
       auto& item = (*provider->mutable_inventories())[name];
@@ -66,12 +66,12 @@ void AddProviders(const tracker::Records& records, pb::GetNodeViewResponse* resp
 }
 
 void AddConsumers(const tracker::Records& records, pb::GetNodeViewResponse* response) {
-  std::map<std::string, placement::v1::Consumer> consumers;
+  std::map<tracker::Uuid, placement::v1::Consumer> consumers;
   for (const tracker::KnownAllocation& known : records.allocations) {
     auto& consumer = consumers[known.consumer_uuid];
-    consumer.set_uuid(known.consumer_uuid);
+    consumer.set_uuid(known.consumer_uuid.ToString());
     auto* const held = consumer.add_allocations();
-    held->set_provider_uuid(known.provider_uuid);
+    held->set_provider_uuid(known.provider_uuid.ToString());
     for (const auto& [name, amount] : known.amounts) (*held->mutable_resources())[name] = amount;
   }
   for (auto& [uuid, consumer] : consumers) *response->add_consumers() = std::move(consumer);
@@ -82,7 +82,7 @@ void AddDrift(const tracker::Drift& drift, pb::GetNodeViewResponse* response) {
   wire->set_resource_class(drift.resource_class);
   wire->set_accounted(drift.accounted);
   wire->set_allocated(drift.allocated);
-  for (const std::string& uuid : drift.instances) wire->add_instance_uuids(uuid);
+  for (const tracker::Uuid& uuid : drift.instances) wire->add_instance_uuids(uuid.ToString());
 }
 
 class TrackerService final : public pb::TrackerService::CallbackService {
@@ -137,7 +137,7 @@ class TrackerService final : public pb::TrackerService::CallbackService {
                                       for (const NodeRunner* const runner : found) {
                                         const Node::View view = runner->node()->view();
                                         pb::NodeAudit* const audit = response->add_audits();
-                                        audit->set_node_uuid(view.uuid);
+                                        audit->set_node_uuid(tracker::TextOrEmpty(view.uuid));
                                         *audit->mutable_audit() = tracker::WireSummary(view.last);
                                         audit->set_sequence(view.last.changed ? view.sequence : 0);
                                         audit->set_acknowledged(view.settled);
@@ -189,7 +189,7 @@ class TrackerService final : public pb::TrackerService::CallbackService {
  private:
   // Finds the runner of the node `uuid`. If `uuid` is empty, finds all runners, sorted by name.
   grpc::Status Find(const std::string& uuid, std::vector<NodeRunner*>* found) const {
-    const std::optional<std::string> wanted = tracker::CanonicalUuid(uuid);
+    const std::optional<tracker::Uuid> wanted = tracker::ParseName(uuid);
     if (!uuid.empty() && !wanted) {
       return Refuse(absl::StatusCode::kInvalidArgument, "INVALID_FIELD", "node_uuid is not a uuid",
                     {{"field", "node_uuid"}});

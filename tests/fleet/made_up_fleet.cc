@@ -82,7 +82,7 @@ std::unique_ptr<MadeUpFleet::Host> MadeUpFleet::MakeHost(int number, const std::
   options.host = host->configuration.name;
   // The tracker makes such a file itself, but slowly, because the file has to outlast a crash.
   Write(absl::StrCat(options.surroundings.state_path, "/", tracker::kIdentityFileName),
-        tracker::RandomUuid() + "\n");
+        tracker::Uuid::Random().ToString() + "\n");
   host->node = std::make_unique<Node>(std::move(options), &libvirt_calls_,
                                       [](const tracker::HypervisorEvent&) {});
   return host;
@@ -99,7 +99,7 @@ void MadeUpFleet::Connect() {
     Host& host = *hosts_[i];
     options.channel = channels[i % channels.size()];
     options.host = options.machine_id = host.configuration.name;
-    options.incarnation = tracker::RandomUuid();
+    options.incarnation = tracker::Uuid::Random().ToString();
     options.seed = i;
     host.uplink = std::make_unique<Uplink>(options, std::vector<Node*>{host.node.get()}, Silent());
   }

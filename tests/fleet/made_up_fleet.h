@@ -44,7 +44,7 @@ class MadeUpFleet {
   // The heartbeats of all hosts so far.
   int64_t heartbeats() const;
   // The uuid of the host's node, which is also that of its root provider.
-  std::string uuid(int host) const { return hosts_[host]->node->identity()->uuid; }
+  std::string uuid(int host) const { return hosts_[host]->node->identity()->uuid.ToString(); }
   // Makes the host reserve more memory than ever before, and runs the pass that finds this out.
   void Change(int host);
 

@@ -72,7 +72,7 @@ void AddCells(const NodeResources& resources, const GuestTopology& guest, NaiveA
   account->cells = cells;
 }
 
-void AddGuest(const NodeResources& resources, const std::string& uuid, const Flavor& flavor,
+void AddGuest(const NodeResources& resources, const Uuid& uuid, const Flavor& flavor,
               bool boot_from_volume, const Assigned& assigned, NaiveAccount* account) {
   account->vcpus_used += flavor.vcpus;
   account->memory_mib_used += flavor.memory_mib;
@@ -114,7 +114,7 @@ bool HasArrived(const HostAndNode& self, const Instance& instance,
   return false;
 }
 
-const Migration* Newest(const HostAndNode& self, const std::string& uuid,
+const Migration* Newest(const HostAndNode& self, const Uuid& uuid,
                         const std::vector<Migration>& migrations) {
   const Migration* newest = nullptr;
   for (const Migration& migration : migrations) {
@@ -132,7 +132,7 @@ const Migration* Newest(const HostAndNode& self, const std::string& uuid,
 
 void AddMigration(const HostAndNode& self, const NodeResources& resources, const Instance& instance,
                   const Migration& migration, NaiveAccount* account) {
-  if (instance.context && !instance.context->migration_uuid.empty() &&
+  if (instance.context && !IsNil(instance.context->migration_uuid) &&
       instance.context->migration_uuid != migration.uuid) {
     if (migration.status != "error") account->stale_migrations.insert(migration.uuid);
     return;
@@ -177,7 +177,7 @@ NaiveAccount Empty(const NodeResources& resources) {
 }  // namespace
 
 NaiveAccount CountNaively(const HostAndNode& self, const NodeResources& resources,
-                          const std::map<std::string, Instance>& instances,
+                          const std::map<Uuid, Instance>& instances,
                           const std::vector<Migration>& migrations) {
   NaiveAccount account = Empty(resources);
   for (const auto& [uuid, instance] : instances) {

@@ -30,17 +30,17 @@ struct NaiveAccount {
   int64_t current_workload = 0;
   std::map<std::string, int64_t> counters;  // without 0
   std::map<int, NaiveCell> cells;
-  std::map<std::string, std::string> device_owners;
-  std::map<NamedUnit, std::string> unit_owners;
-  std::set<std::string> tracked_instances;
-  std::map<std::string, std::string> tracked_migrations;
-  std::set<std::string> stale_migrations;
+  std::map<std::string, Uuid> device_owners;
+  std::map<NamedUnit, Uuid> unit_owners;
+  std::set<Uuid> tracked_instances;
+  std::map<Uuid, Uuid> tracked_migrations;
+  std::set<Uuid> stale_migrations;
   int conflicts = 0;  // CPUs, devices and units that would have a second owner
 };
 
 // `instances` by uuid.
 NaiveAccount CountNaively(const HostAndNode& self, const NodeResources& resources,
-                          const std::map<std::string, Instance>& instances,
+                          const std::map<Uuid, Instance>& instances,
                           const std::vector<Migration>& migrations);
 
 }  // namespace berth::tracker

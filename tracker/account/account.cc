@@ -4,14 +4,15 @@
 
 #include "absl/strings/str_cat.h"
 #include "tracker/ground/check.h"
+#include "tracker/ground/uuid.h"
 
 namespace berth::tracker {
 namespace {
 
-const std::string& InstanceOf(const OpenClaim& claim) { return claim.instance.uuid; }
+const Uuid& InstanceOf(const OpenClaim& claim) { return claim.instance.uuid; }
 
 template <typename Map>
-const typename Map::mapped_type* FindOrNull(const Map& map, const std::string& key) {
+const typename Map::mapped_type* FindOrNull(const Map& map, const Uuid& key) {
   const auto found = map.find(key);
   return found == map.end() ? nullptr : &found->second;
 }
@@ -25,32 +26,32 @@ NodeAccount::NodeAccount(HostAndNode self, NodeResources resources, Amounts orph
       owners_(resources_.topology) {}
 
 void NodeAccount::PutInstance(Instance instance) {
-  const std::string uuid = instance.uuid;
+  const Uuid uuid = instance.uuid;
   instances_.insert_or_assign(uuid, std::move(instance));
   EndClaimIfSettled(uuid);
   Recount(uuid);
 }
 
 void NodeAccount::PutMigration(Migration migration) {
-  const std::string instance = migration.instance_uuid;
+  const Uuid instance = migration.instance_uuid;
   const Migration* known = FindOrNull(migrations_, migration.uuid);
-  if (known != nullptr && known->instance_uuid != instance) DropMigration(std::string(known->uuid));
+  if (known != nullptr && known->instance_uuid != instance) DropMigration(Uuid(known->uuid));
   migrations_of_.emplace(instance, migration.uuid);
   migrations_.insert_or_assign(migration.uuid, std::move(migration));
   EndClaimIfSettled(instance);
   Recount(instance);
 }
 
-bool NodeAccount::DropInstance(const std::string& uuid) {
+bool NodeAccount::DropInstance(const Uuid& uuid) {
   if (instances_.erase(uuid) == 0) return false;
   Recount(uuid);
   return true;
 }
 
-bool NodeAccount::DropMigration(const std::string& uuid) {
+bool NodeAccount::DropMigration(const Uuid& uuid) {
   const auto found = migrations_.find(uuid);
   if (found == migrations_.end()) return false;
-  const std::string instance = found->second.instance_uuid;
+  const Uuid instance = found->second.instance_uuid;
   migrations_of_.erase({instance, uuid});
   migrations_.erase(found);
   Recount(instance);
@@ -63,30 +64,30 @@ void NodeAccount::ReplaceRecords(std::vector<Instance> instances,
   migrations_.clear();
   migrations_of_.clear();
   for (Instance& instance : instances) {
-    const std::string uuid = instance.uuid;
+    const Uuid uuid = instance.uuid;
     instances_.insert_or_assign(uuid, std::move(instance));
   }
   for (Migration& migration : migrations) {
-    const std::string uuid = migration.uuid;
+    const Uuid uuid = migration.uuid;
     migrations_.insert_or_assign(uuid, std::move(migration));
   }
   for (const auto& [uuid, migration] : migrations_) {
     migrations_of_.emplace(migration.instance_uuid, uuid);
   }
-  std::vector<std::string> claimed;
+  std::vector<Uuid> claimed;
   for (const auto& [instance, claim] : claims_) claimed.push_back(instance);
-  for (const std::string& instance : claimed) EndClaimIfSettled(instance);
+  for (const Uuid& instance : claimed) EndClaimIfSettled(instance);
   *this = Rebuilt();
 }
 
 void NodeAccount::Open(OpenClaim claim) {
-  const std::string instance = InstanceOf(claim);
+  const Uuid instance = InstanceOf(claim);
   const bool opened = claims_.emplace(instance, std::move(claim)).second;
   BERTH_CHECK(opened);  // ClaimInstance and ClaimMove answer a claim of an instance that has one
   Recount(instance);
 }
 
-bool NodeAccount::Close(const std::string& instance_uuid, absl::string_view claim_id) {
+bool NodeAccount::Close(const Uuid& instance_uuid, absl::string_view claim_id) {
   const auto found = claims_.find(instance_uuid);
   if (found == claims_.end() || found->second.id != claim_id) return false;
   claims_.erase(found);
@@ -112,10 +113,10 @@ NodeAccount NodeAccount::Rebuilt() const {
   account.migrations_ = migrations_;
   account.migrations_of_ = migrations_of_;
   account.claims_ = claims_;
-  std::set<std::string> uuids;
+  std::set<Uuid> uuids;
   for (const auto& [uuid, instance] : instances_) uuids.insert(uuid);
   for (const auto& [uuid, claim] : claims_) uuids.insert(uuid);
-  for (const std::string& uuid : uuids) account.Recount(uuid);
+  for (const Uuid& uuid : uuids) account.Recount(uuid);
   return account;
 }
 
@@ -174,24 +175,24 @@ DeviceTable NodeAccount::OwnedDevices() const {
   return DeviceTable::Rebuild(resources_.device_specs, resources_.devices, owned);
 }
 
-std::vector<std::string> NodeAccount::tracked_instances() const {
-  std::vector<std::string> uuids;
+std::vector<Uuid> NodeAccount::tracked_instances() const {
+  std::vector<Uuid> uuids;
   for (const auto& [uuid, entry] : entries_) {
     if (entry.own.has_value()) uuids.push_back(uuid);
   }
   return uuids;
 }
 
-std::map<std::string, std::string> NodeAccount::tracked_migrations() const {
-  std::map<std::string, std::string> tracked;
+std::map<Uuid, Uuid> NodeAccount::tracked_migrations() const {
+  std::map<Uuid, Uuid> tracked;
   for (const auto& [uuid, entry] : entries_) {
     if (entry.held.has_value()) tracked.emplace(uuid, entry.migration_uuid);
   }
   return tracked;
 }
 
-std::vector<std::string> NodeAccount::stale_migrations() const {
-  std::vector<std::string> stale;
+std::vector<Uuid> NodeAccount::stale_migrations() const {
+  std::vector<Uuid> stale;
   for (const auto& [uuid, entry] : entries_) {
     stale.insert(stale.end(), entry.stale.begin(), entry.stale.end());
   }
@@ -203,8 +204,9 @@ std::vector<AccountFault> NodeAccount::faults() const {
   std::vector<AccountFault> faults = owner_faults_;
   for (AccountFault& fault : unreadable()) faults.push_back(std::move(fault));
   for (const auto& [uuid, entry] : entries_) {
-    if (entry.without_flavor.empty()) continue;
-    faults.push_back({uuid, absl::StrCat("migration ", entry.without_flavor, " has no flavor")});
+    if (IsNil(entry.without_flavor)) continue;
+    faults.push_back(
+        {uuid, absl::StrCat("migration ", entry.without_flavor.ToString(), " has no flavor")});
   }
   return faults;
 }
@@ -214,10 +216,15 @@ std::vector<AccountFault> NodeAccount::unreadable() const {
   for (const auto& [uuid, instance] : instances_) {
     if (!instance.unreadable.empty()) faults.push_back({uuid, instance.unreadable});
   }
+  for (const auto& [uuid, migration] : migrations_) {
+    if (migration.unreadable.empty()) continue;
+    faults.push_back(
+        {migration.instance_uuid, absl::StrCat("a migration of it: ", migration.unreadable)});
+  }
   return faults;
 }
 
-std::optional<Instance> NodeAccount::FindInstance(const std::string& uuid) const {
+std::optional<Instance> NodeAccount::FindInstance(const Uuid& uuid) const {
   const Instance* recorded = FindOrNull(instances_, uuid);
   if (const OpenClaim* claim = OpenClaimOf(uuid); claim != nullptr) {
     return WithClaim(recorded, *claim);
@@ -225,16 +232,16 @@ std::optional<Instance> NodeAccount::FindInstance(const std::string& uuid) const
   return recorded == nullptr ? std::nullopt : std::make_optional(*recorded);
 }
 
-const Migration* NodeAccount::FindMigration(const std::string& uuid) const {
+const Migration* NodeAccount::FindMigration(const Uuid& uuid) const {
   return FindOrNull(migrations_, uuid);
 }
 
-bool NodeAccount::HasInstance(const std::string& uuid, int64_t generation) const {
+bool NodeAccount::HasInstance(const Uuid& uuid, int64_t generation) const {
   const Instance* instance = FindOrNull(instances_, uuid);
   return instance != nullptr && instance->generation == generation;
 }
 
-bool NodeAccount::HasMigration(const std::string& uuid, int64_t generation) const {
+bool NodeAccount::HasMigration(const Uuid& uuid, int64_t generation) const {
   const Migration* migration = FindOrNull(migrations_, uuid);
   return migration != nullptr && migration->generation == generation;
 }
@@ -250,19 +257,19 @@ bool NodeAccount::HasClaim(const OpenClaim& claim) const {
          instance->context->migration_uuid == claim.migration->uuid;
 }
 
-bool NodeAccount::IsTracked(const std::string& instance_uuid) const {
+bool NodeAccount::IsTracked(const Uuid& instance_uuid) const {
   const InstanceEntry* entry = FindOrNull(entries_, instance_uuid);
   return entry != nullptr && entry->own.has_value();
 }
 
-bool NodeAccount::Counts(const std::string& consumer_uuid) const {
+bool NodeAccount::Counts(const Uuid& consumer_uuid) const {
   const Migration* migration = FindOrNull(migrations_, consumer_uuid);
   const InstanceEntry* entry =
       FindOrNull(entries_, migration != nullptr ? migration->instance_uuid : consumer_uuid);
   return entry != nullptr && (entry->own.has_value() || entry->held.has_value());
 }
 
-const OpenClaim* NodeAccount::OpenClaimOf(const std::string& instance_uuid) const {
+const OpenClaim* NodeAccount::OpenClaimOf(const Uuid& instance_uuid) const {
   return FindOrNull(claims_, instance_uuid);
 }
 
@@ -284,11 +291,11 @@ bool NodeAccount::CountsWhenRecorded(const OpenClaim& claim) const {
          (entry.migration_uuid == claim.migration->uuid && has(entry.held, chosen));
 }
 
-InstanceEntry NodeAccount::Judge(const std::string& instance_uuid, bool recorded) const {
+InstanceEntry NodeAccount::Judge(const Uuid& instance_uuid, bool recorded) const {
   const std::optional<Instance> instance = FindInstance(instance_uuid);
   if (!instance.has_value()) return {};
   std::vector<Migration> migrations;
-  for (auto at = migrations_of_.lower_bound({instance_uuid, ""});
+  for (auto at = migrations_of_.lower_bound({instance_uuid, Uuid()});
        at != migrations_of_.end() && at->first == instance_uuid; ++at) {
     migrations.push_back(migrations_.at(at->second));  // migrations_of_ has no other uuids
   }
@@ -306,7 +313,7 @@ InstanceEntry NodeAccount::Judge(const std::string& instance_uuid, bool recorded
   return EntryOf(self_, resources_.overheads, *instance, pointers, recorded ? nullptr : claim);
 }
 
-void NodeAccount::Recount(const std::string& instance_uuid) {
+void NodeAccount::Recount(const Uuid& instance_uuid) {
   InstanceEntry entry = Judge(instance_uuid);
   const auto found = entries_.find(instance_uuid);
   const bool was_clean = owner_faults_.empty();
@@ -350,7 +357,7 @@ void NodeAccount::RemoveAmounts(const InstanceEntry& entry) {
   }
 }
 
-void NodeAccount::TakeAll(const std::string& instance_uuid, const InstanceEntry& entry) {
+void NodeAccount::TakeAll(const Uuid& instance_uuid, const InstanceEntry& entry) {
   for (const std::optional<Holding>* holding : {&entry.own, &entry.held}) {
     if (!holding->has_value()) continue;
     for (std::string& text : owners_.Take(instance_uuid, (*holding)->assigned)) {
@@ -359,7 +366,7 @@ void NodeAccount::TakeAll(const std::string& instance_uuid, const InstanceEntry&
   }
 }
 
-void NodeAccount::GiveBackAll(const std::string& instance_uuid, const InstanceEntry& entry) {
+void NodeAccount::GiveBackAll(const Uuid& instance_uuid, const InstanceEntry& entry) {
   for (const std::optional<Holding>* holding : {&entry.own, &entry.held}) {
     if (holding->has_value()) owners_.GiveBack(instance_uuid, (*holding)->assigned);
   }
@@ -371,7 +378,7 @@ void NodeAccount::RecountOwners() {
   for (const auto& [uuid, entry] : entries_) TakeAll(uuid, entry);
 }
 
-void NodeAccount::EndClaimIfSettled(const std::string& instance_uuid) {
+void NodeAccount::EndClaimIfSettled(const Uuid& instance_uuid) {
   const auto found = claims_.find(instance_uuid);
   if (found == claims_.end()) return;
   const OpenClaim& claim = found->second;

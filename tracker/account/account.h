@@ -32,6 +32,7 @@
 #include "tracker/account/records.h"
 #include "tracker/account/statistics.h"
 #include "tracker/devices/device_table.h"
+#include "tracker/ground/uuid.h"
 
 namespace berth::tracker {
 
@@ -65,7 +66,7 @@ struct PromisedUsage {
 
 // A record of placement that the account could not count completely (T-61).
 struct AccountFault {
-  std::string instance_uuid;
+  Uuid instance_uuid;
   std::string text;
   friend bool operator==(const AccountFault&, const AccountFault&) = default;
 };
@@ -83,8 +84,8 @@ class NodeAccount {
   void PutMigration(Migration migration);
   // Remove a record. An open claim of the instance or of the migration stays. Return false if there
   // is no such record.
-  bool DropInstance(const std::string& uuid);
-  bool DropMigration(const std::string& uuid);
+  bool DropInstance(const Uuid& uuid);
+  bool DropMigration(const Uuid& uuid);
 
   // Replaces all records. Open claims stay. Of several records with one uuid the last one counts.
   void ReplaceRecords(std::vector<Instance> instances, std::vector<Migration> migrations);
@@ -95,11 +96,11 @@ class NodeAccount {
   void Open(OpenClaim claim);
   // Ends the open claim `claim_id` of the instance. Returns false if the instance has no open claim
   // with this id.
-  bool Close(const std::string& instance_uuid, absl::string_view claim_id);
+  bool Close(const Uuid& instance_uuid, absl::string_view claim_id);
 
   void SetResources(NodeResources resources);
   // The uuids of the providers in placement that count devices: see DeviceTable::SetProviders.
-  void SetDeviceProviders(std::map<std::string, std::string> provider_by_address) {
+  void SetDeviceProviders(std::map<std::string, Uuid> provider_by_address) {
     device_providers_ = std::move(provider_by_address);
   }
   void SetOrphans(Amounts orphans) { orphans_ = orphans; }
@@ -134,75 +135,75 @@ class NodeAccount {
   std::vector<std::string> device_warnings() const { return OwnedDevices().warnings(); }
 
   // The instances that count on the node (T-115).
-  std::vector<std::string> tracked_instances() const;
+  std::vector<Uuid> tracked_instances() const;
   // For each instance with a migration that holds something on the node: the migration (T-134).
-  std::map<std::string, std::string> tracked_migrations() const;
+  std::map<Uuid, Uuid> tracked_migrations() const;
   // The migrations whose status should become `error` (T-129, gate 5), sorted.
-  std::vector<std::string> stale_migrations() const;
+  std::vector<Uuid> stale_migrations() const;
   // What could not be counted completely, by instance. If not empty, the audit is degraded (T-61).
   std::vector<AccountFault> faults() const;
   // The part of faults() that is about records of which a part could not be read.
   std::vector<AccountFault> unreadable() const;
 
   // The record of an instance with the changes of its open claim. Absent: neither is known.
-  std::optional<Instance> FindInstance(const std::string& uuid) const;
+  std::optional<Instance> FindInstance(const Uuid& uuid) const;
   // The record of the migration without the changes of an open claim, or null. The pointer is valid
   // until the next change.
-  const Migration* FindMigration(const std::string& uuid) const;
+  const Migration* FindMigration(const Uuid& uuid) const;
   // The records of placement by uuid, without the changes of open claims. They also have instances
   // and migrations that hold nothing on the node.
-  const std::map<std::string, Instance>& instances() const { return instances_; }
-  const std::map<std::string, Migration>& migrations() const { return migrations_; }
+  const std::map<Uuid, Instance>& instances() const { return instances_; }
+  const std::map<Uuid, Migration>& migrations() const { return migrations_; }
   // Whether the account has the record in this generation.
-  bool HasInstance(const std::string& uuid, int64_t generation) const;
-  bool HasMigration(const std::string& uuid, int64_t generation) const;
+  bool HasInstance(const Uuid& uuid, int64_t generation) const;
+  bool HasMigration(const Uuid& uuid, int64_t generation) const;
   // Whether the record of the instance has this claim and no other one: the instance is on the node
   // by a claim that is based on the same generation, or has a context of the claim's migration.
   bool HasClaim(const OpenClaim& claim) const;
   // Whether the instance counts on the node.
-  bool IsTracked(const std::string& instance_uuid) const;
+  bool IsTracked(const Uuid& instance_uuid) const;
   // Whether the account counts what the consumer holds. The consumer is an instance, or a
   // migration: then what the migration holds counts in the entry of its instance (T-221).
-  bool Counts(const std::string& consumer_uuid) const;
+  bool Counts(const Uuid& consumer_uuid) const;
   // Whether what the open claim took would still count if the records said what the claim says. If
   // not, somebody else would get it as soon as they do: for example, the instance does not move.
   //
   // REQUIRES: the claim is open.
   bool CountsWhenRecorded(const OpenClaim& claim) const;
   // The open claim of the instance, or null. The pointer is valid until the next change.
-  const OpenClaim* OpenClaimOf(const std::string& instance_uuid) const;
-  const std::map<std::string, OpenClaim>& open_claims() const { return claims_; }
+  const OpenClaim* OpenClaimOf(const Uuid& instance_uuid) const;
+  const std::map<Uuid, OpenClaim>& open_claims() const { return claims_; }
 
   // Whether both count the same: amounts, failed builds, instances, statistics, owners and faults.
   friend bool operator==(const NodeAccount& a, const NodeAccount& b);
 
  private:
   // `recorded`: as if the open claim had ended, and the records said what it says.
-  InstanceEntry Judge(const std::string& instance_uuid, bool recorded = false) const;
-  void Recount(const std::string& instance_uuid);
+  InstanceEntry Judge(const Uuid& instance_uuid, bool recorded = false) const;
+  void Recount(const Uuid& instance_uuid);
   void AddAmounts(const InstanceEntry& entry);
   void RemoveAmounts(const InstanceEntry& entry);
-  void TakeAll(const std::string& instance_uuid, const InstanceEntry& entry);
-  void GiveBackAll(const std::string& instance_uuid, const InstanceEntry& entry);
+  void TakeAll(const Uuid& instance_uuid, const InstanceEntry& entry);
+  void GiveBackAll(const Uuid& instance_uuid, const InstanceEntry& entry);
   void RecountOwners();
-  void EndClaimIfSettled(const std::string& instance_uuid);
+  void EndClaimIfSettled(const Uuid& instance_uuid);
   DeviceTable OwnedDevices() const;
 
   HostAndNode self_;
   NodeResources resources_;
   Amounts orphans_;
-  std::map<std::string, std::string> device_providers_;  // by address
+  std::map<std::string, Uuid> device_providers_;  // by address
   int64_t failed_builds_ = 0;
-  std::map<std::string, Instance> instances_;    // by uuid
-  std::map<std::string, Migration> migrations_;  // by uuid
+  std::map<Uuid, Instance> instances_;    // by uuid
+  std::map<Uuid, Migration> migrations_;  // by uuid
   // The instance and the uuid of each element of migrations_.
-  std::set<std::pair<std::string, std::string>> migrations_of_;
-  std::map<std::string, OpenClaim> claims_;  // by instance uuid
+  std::set<std::pair<Uuid, Uuid>> migrations_of_;
+  std::map<Uuid, OpenClaim> claims_;  // by instance uuid
 
   // What follows from the above.
-  std::map<std::string, InstanceEntry> entries_;  // by instance uuid; no empty ones
-  Amounts promised_;                              // the sum over entries_
-  int64_t dedicated_vcpus_ = 0;                   // the sum over entries_
+  std::map<Uuid, InstanceEntry> entries_;  // by instance uuid; no empty ones
+  Amounts promised_;                       // the sum over entries_
+  int64_t dedicated_vcpus_ = 0;            // the sum over entries_
   Statistics statistics_;
   Owners owners_;
   std::vector<AccountFault> owner_faults_;  // what Owners refused, by instance

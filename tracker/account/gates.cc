@@ -5,6 +5,7 @@
 
 #include "absl/strings/string_view.h"
 #include "tracker/account/migration_status.h"
+#include "tracker/ground/uuid.h"
 
 namespace berth::tracker {
 namespace {
@@ -26,11 +27,11 @@ bool IsNewer(const Migration& one, const Migration& other) {
 // Returns the candidate that counts: the claimed migration, else the newest one; null if none.
 const Migration* ChosenCandidate(const HostAndNode& self,
                                  const std::vector<const Migration*>& migrations,
-                                 absl::string_view claimed) {
+                                 const Uuid& claimed) {
   const Migration* newest = nullptr;
   for (const Migration* migration : migrations) {
     if (!IsCandidate(self, *migration)) continue;
-    if (!claimed.empty() && migration->uuid == claimed) return migration;
+    if (!IsNil(claimed) && migration->uuid == claimed) return migration;
     if (newest == nullptr || IsNewer(*migration, *newest)) newest = migration;
   }
   return newest;
@@ -94,7 +95,7 @@ bool IsMoving(const Instance& instance) {
 
 MigrationJudgement JudgeMigrations(const HostAndNode& self, const Instance& instance,
                                    const std::vector<const Migration*>& migrations,
-                                   absl::string_view claimed) {
+                                   const Uuid& claimed) {
   MigrationJudgement judgement;
   for (const Migration* migration : migrations) {
     if (IsCandidate(self, *migration) && Arrives(self, instance, *migration)) {
@@ -104,7 +105,7 @@ MigrationJudgement JudgeMigrations(const HostAndNode& self, const Instance& inst
   const Migration* migration = ChosenCandidate(self, migrations, claimed);
   if (migration == nullptr) return judgement;
   if (migration->uuid != claimed && !IsMoving(instance)) return judgement;
-  if (instance.context.has_value() && !instance.context->migration_uuid.empty() &&
+  if (instance.context.has_value() && !IsNil(instance.context->migration_uuid) &&
       instance.context->migration_uuid != migration->uuid) {
     // A migration whose status says that it failed or is over need not be set to `error`.
     if (StatusOf(migration->status).progress == Progress::kInProgress) {

@@ -5,11 +5,10 @@
 #define BERTH_TRACKER_ACCOUNT_GATES_H_
 
 #include <optional>
-#include <string>
 #include <vector>
 
-#include "absl/strings/string_view.h"
 #include "tracker/account/records.h"
+#include "tracker/ground/uuid.h"
 
 namespace berth::tracker {
 
@@ -33,7 +32,7 @@ enum class Side { kOld, kNew };
 
 // What one migration holds on a node, beside what the instance itself takes there.
 struct MigrationHold {
-  std::string migration_uuid;
+  Uuid migration_uuid;
   Side side = Side::kNew;
   Flavor flavor;
   friend bool operator==(const MigrationHold&, const MigrationHold&) = default;
@@ -48,19 +47,19 @@ struct MigrationJudgement {
   bool arrives = false;
   // Migrations that belong to no present move of the instance, because its migration context names
   // another one. Their status should become `error` (T-129, gate 5).
-  std::vector<std::string> stale;
+  std::vector<Uuid> stale;
   // The uuid of a migration that should count, and whose flavor the instance does not have (T-129,
-  // gate 6). Empty: none.
-  std::string without_flavor;
+  // gate 6). Nil: none.
+  Uuid without_flavor;
   friend bool operator==(const MigrationJudgement&, const MigrationJudgement&) = default;
 };
 
 // Judges all migrations of the instance. The order of `migrations` has no effect. `claimed` is the
-// uuid of the migration that an open claim is for, or empty. That migration counts, whatever state
+// uuid of the migration that an open claim is for, or nil. That migration counts, whatever state
 // the instance is in and however new other migrations are.
 MigrationJudgement JudgeMigrations(const HostAndNode& self, const Instance& instance,
                                    const std::vector<const Migration*>& migrations,
-                                   absl::string_view claimed = "");
+                                   const Uuid& claimed = {});
 
 }  // namespace berth::tracker
 

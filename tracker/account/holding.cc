@@ -36,7 +36,7 @@ InstanceEntry EntryOf(const HostAndNode& self, const Overheads& overheads, const
                       const std::vector<const Migration*>& migrations, const OpenClaim* claim) {
   const bool moves = claim != nullptr && claim->migration.has_value();
   const MigrationJudgement judgement =
-      JudgeMigrations(self, instance, migrations, moves ? claim->migration->uuid : "");
+      JudgeMigrations(self, instance, migrations, moves ? claim->migration->uuid : Uuid());
   InstanceEntry entry;
   if (CountsOn(self, instance) || (claim != nullptr && !moves && instance.on == self)) {
     entry.own = Holding{AmountsOf(instance.flavor, instance.boot_from_volume, overheads),

@@ -14,6 +14,7 @@
 #include "tracker/account/open_claim.h"
 #include "tracker/account/records.h"
 #include "tracker/account/statistics.h"
+#include "tracker/ground/uuid.h"
 
 namespace berth::tracker {
 
@@ -42,12 +43,12 @@ struct Holding {
 
 // Everything that a node holds because of one instance.
 struct InstanceEntry {
-  std::optional<Holding> own;      // absent: the instance does not count on the node
-  Statistics::Snapshot snapshot;   // of the instance, if `own` is present
-  std::optional<Holding> held;     // what a migration of the instance holds in addition
-  std::string migration_uuid;      // the migration that `held` is for
-  std::vector<std::string> stale;  // see MigrationJudgement
-  std::string without_flavor;      // see MigrationJudgement
+  std::optional<Holding> own;     // absent: the instance does not count on the node
+  Statistics::Snapshot snapshot;  // of the instance, if `own` is present
+  std::optional<Holding> held;    // what a migration of the instance holds in addition
+  Uuid migration_uuid;            // the migration that `held` is for
+  std::vector<Uuid> stale;        // see MigrationJudgement
+  Uuid without_flavor;            // see MigrationJudgement
 
   bool empty() const { return *this == InstanceEntry(); }
   friend bool operator==(const InstanceEntry&, const InstanceEntry&) = default;

@@ -8,8 +8,7 @@
 namespace berth::tracker {
 namespace {
 
-const Instance* FindRecord(const std::map<std::string, Instance>& records,
-                           const std::string& uuid) {
+const Instance* FindRecord(const std::map<Uuid, Instance>& records, const Uuid& uuid) {
   const auto found = records.find(uuid);
   return found == records.end() ? nullptr : &found->second;
 }
@@ -26,14 +25,14 @@ ConsumerVerdict VerdictOf(const HostAndNode& self, const Instance* instance) {
 }  // namespace
 
 std::vector<JudgedConsumer> JudgeConsumers(const NodeAccount& account,
-                                           const std::map<std::string, Instance>& records,
-                                           const std::set<std::string>& consumers) {
-  std::set<std::string> migrations;
+                                           const std::map<Uuid, Instance>& records,
+                                           const std::set<Uuid>& consumers) {
+  std::set<Uuid> migrations;
   for (const auto& [instance, migration] : account.tracked_migrations()) {
     migrations.insert(migration);
   }
   std::vector<JudgedConsumer> judged;
-  for (const std::string& uuid : consumers) {
+  for (const Uuid& uuid : consumers) {
     JudgedConsumer consumer{uuid, ConsumerVerdict::kTracked, false};
     if (!account.IsTracked(uuid)) {
       const Instance* record = FindRecord(records, uuid);
@@ -48,11 +47,10 @@ std::vector<JudgedConsumer> JudgeConsumers(const NodeAccount& account,
   return judged;
 }
 
-std::vector<EvacuatedGuest> FindEvacuated(const std::string& host,
-                                          const std::set<std::string>& nodes,
-                                          const std::set<std::string>& guests,
-                                          const std::map<std::string, Migration>& migrations,
-                                          const std::map<std::string, Instance>& records) {
+std::vector<EvacuatedGuest> FindEvacuated(const std::string& host, const std::set<Uuid>& nodes,
+                                          const std::set<Uuid>& guests,
+                                          const std::map<Uuid, Migration>& migrations,
+                                          const std::map<Uuid, Instance>& records) {
   std::vector<EvacuatedGuest> evacuated;
   for (const auto& [uuid, migration] : migrations) {
     if (migration.type != MigrationType::kEvacuation || migration.source.host != host ||
@@ -72,9 +70,9 @@ std::vector<EvacuatedGuest> FindEvacuated(const std::string& host,
   return evacuated;
 }
 
-std::vector<std::string> FindUntouched(const std::vector<Migration>& migrations, absl::Time now,
-                                       absl::Duration age) {
-  std::vector<std::string> untouched;
+std::vector<Uuid> FindUntouched(const std::vector<Migration>& migrations, absl::Time now,
+                                absl::Duration age) {
+  std::vector<Uuid> untouched;
   for (const Migration& migration : migrations) {
     if (StatusOf(migration.status).progress != Progress::kInProgress) continue;
     if (migration.status == "finished") continue;

@@ -14,6 +14,7 @@
 #include "absl/time/time.h"
 #include "tracker/account/account.h"
 #include "tracker/account/records.h"
+#include "tracker/ground/uuid.h"
 
 namespace berth::tracker {
 
@@ -30,7 +31,7 @@ enum class ConsumerVerdict {
 };
 
 struct JudgedConsumer {
-  std::string uuid;
+  Uuid uuid;
   ConsumerVerdict verdict = ConsumerVerdict::kUnknown;
   // Whether somebody should look at the consumer: the instance names this node and has no task, or
   // it is on another node.
@@ -41,8 +42,8 @@ struct JudgedConsumer {
 // Judges the consumers with an allocation anywhere in the tree of the node, children included
 // (T-144). `records` are instances by uuid, deleted ones included. Returns the verdicts by uuid.
 std::vector<JudgedConsumer> JudgeConsumers(const NodeAccount& account,
-                                           const std::map<std::string, Instance>& records,
-                                           const std::set<std::string>& consumers);
+                                           const std::map<Uuid, Instance>& records,
+                                           const std::set<Uuid>& consumers);
 
 // What a host does at its start about a guest that was evacuated while the host was away.
 enum class EvacuationCleanup {
@@ -58,8 +59,8 @@ enum class EvacuationCleanup {
 };
 
 struct EvacuatedGuest {
-  std::string migration_uuid;
-  std::string instance_uuid;
+  Uuid migration_uuid;
+  Uuid instance_uuid;
   EvacuationCleanup cleanup = EvacuationCleanup::kDestroy;
   bool instance_gone = false;  // deleted or without a record: its disks and allocation need no care
   friend bool operator==(const EvacuatedGuest&, const EvacuatedGuest&) = default;
@@ -68,16 +69,15 @@ struct EvacuatedGuest {
 // Returns the evacuations away from `host` whose guest is still there, by migration uuid. `nodes`
 // are the uuids of the host's nodes, `guests` the uuids of all guests on them. `migrations` and
 // `records` are migrations and instances by uuid.
-std::vector<EvacuatedGuest> FindEvacuated(const std::string& host,
-                                          const std::set<std::string>& nodes,
-                                          const std::set<std::string>& guests,
-                                          const std::map<std::string, Migration>& migrations,
-                                          const std::map<std::string, Instance>& records);
+std::vector<EvacuatedGuest> FindEvacuated(const std::string& host, const std::set<Uuid>& nodes,
+                                          const std::set<Uuid>& guests,
+                                          const std::map<Uuid, Migration>& migrations,
+                                          const std::map<Uuid, Instance>& records);
 
 // Returns the uuids of the migrations that are not over and that nobody has changed for longer than
 // `age`, sorted. A resize that waits for its user (`finished`) is left out (T-132).
-std::vector<std::string> FindUntouched(const std::vector<Migration>& migrations, absl::Time now,
-                                       absl::Duration age);
+std::vector<Uuid> FindUntouched(const std::vector<Migration>& migrations, absl::Time now,
+                                absl::Duration age);
 
 }  // namespace berth::tracker
 

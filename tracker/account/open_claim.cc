@@ -8,8 +8,8 @@
 namespace berth::tracker {
 
 std::string ClaimIdOf(const OpenClaim& claim) {
-  if (claim.migration.has_value()) return claim.migration->uuid;
-  return absl::StrCat(claim.instance.uuid, "/", claim.instance.claimed_generation);
+  if (claim.migration.has_value()) return claim.migration->uuid.ToString();
+  return absl::StrCat(claim.instance.uuid.ToString(), "/", claim.instance.claimed_generation);
 }
 
 Instance WithClaim(const Instance* recorded, const OpenClaim& claim) {

@@ -24,7 +24,7 @@ Owners::Owners(const std::optional<NumaTopology>& topology) {
   if (topology.has_value()) cells_ = UnusedCells(*topology);
 }
 
-std::vector<std::string> Owners::Take(const std::string& instance_uuid, const Assigned& assigned) {
+std::vector<std::string> Owners::Take(const Uuid& instance_uuid, const Assigned& assigned) {
   std::vector<std::string> refused;
   if (assigned.topology.has_value()) {
     const absl::Status added = AddUsage(*assigned.topology, &cells_);
@@ -36,14 +36,14 @@ std::vector<std::string> Owners::Take(const std::string& instance_uuid, const As
   for (const std::string& address : assigned.devices) {
     const auto [owner, taken] = by_device_.emplace(address, instance_uuid);
     if (!taken) {
-      refused.push_back(absl::StrCat("device ", address, " belongs to ", owner->second));
+      refused.push_back(absl::StrCat("device ", address, " belongs to ", owner->second.ToString()));
     }
   }
   for (const NamedUnit& unit : assigned.units) {
     const auto [owner, taken] = by_unit_.emplace(unit, instance_uuid);
     if (!taken) {
       refused.push_back(absl::StrCat("unit ", unit.name, " of ", unit.resource_class,
-                                     " belongs to ", owner->second));
+                                     " belongs to ", owner->second.ToString()));
     }
   }
   return refused;
@@ -70,7 +70,7 @@ std::vector<HostCell> Owners::OfferedCells() const {
   return offered;
 }
 
-void Owners::GiveBack(const std::string& instance_uuid, const Assigned& assigned) {
+void Owners::GiveBack(const Uuid& instance_uuid, const Assigned& assigned) {
   // NodeAccount gives back only what Take has taken as a whole. While Take has left anything out,
   // NodeAccount counts all owners anew instead.
   if (assigned.topology.has_value()) {

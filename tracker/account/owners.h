@@ -15,6 +15,7 @@
 
 #include "tracker/account/records.h"
 #include "tracker/cells/topology.h"
+#include "tracker/ground/uuid.h"
 
 namespace berth::tracker {
 
@@ -29,20 +30,20 @@ class Owners {
   // units that another holder has. Such a part is left out as a whole, the others are taken
   // (T-284). Nobody else is offered CPUs that were left out. For example, a guest has the CPUs 4
   // and 7, and the host has lost CPU 7: no other guest gets CPU 4.
-  std::vector<std::string> Take(const std::string& instance_uuid, const Assigned& assigned);
+  std::vector<std::string> Take(const Uuid& instance_uuid, const Assigned& assigned);
 
   // Undoes a call of Take with the same arguments.
   //
   // REQUIRES: this call of Take returned no text.
-  void GiveBack(const std::string& instance_uuid, const Assigned& assigned);
+  void GiveBack(const Uuid& instance_uuid, const Assigned& assigned);
 
   // The cells of the host, with what guests use of them (T-283). A guest without a topology uses
   // nothing of a cell (T-285).
   const std::vector<HostCell>& cells() const { return cells_; }
   // The cells for the choice of CPUs: those that Take left out count as pinned, too.
   std::vector<HostCell> OfferedCells() const;
-  const std::map<std::string, std::string>& by_device() const { return by_device_; }
-  const std::map<NamedUnit, std::string>& by_unit() const { return by_unit_; }
+  const std::map<std::string, Uuid>& by_device() const { return by_device_; }
+  const std::map<NamedUnit, Uuid>& by_unit() const { return by_unit_; }
 
   friend bool operator==(const Owners& a, const Owners& b);
 
@@ -51,9 +52,9 @@ class Owners {
   void Block(const GuestTopology& topology);
 
   std::vector<HostCell> cells_;
-  std::map<int, CpuSet> blocked_;                 // by the id of the cell
-  std::map<std::string, std::string> by_device_;  // the instance, by the address of the device
-  std::map<NamedUnit, std::string> by_unit_;
+  std::map<int, CpuSet> blocked_;          // by the id of the cell
+  std::map<std::string, Uuid> by_device_;  // the instance, by the address of the device
+  std::map<NamedUnit, Uuid> by_unit_;
 };
 
 }  // namespace berth::tracker

@@ -15,13 +15,15 @@
 #include "absl/time/time.h"
 #include "tracker/cells/topology.h"
 #include "tracker/devices/request.h"
+#include "tracker/ground/uuid.h"
 
 namespace berth::tracker {
 
-// A node, and the host whose tracker manages the node. Both are empty if there is no node.
+// A node, and the host whose tracker manages the node. If there is no node, the host is empty
+// and the uuid is nil.
 struct HostAndNode {
   std::string host;
-  std::string node_uuid;
+  Uuid node_uuid;
   friend bool operator==(const HostAndNode&, const HostAndNode&) = default;
 };
 
@@ -39,7 +41,7 @@ struct Flavor {
 // One unit of a resource class whose units have names, for example a namespace of persistent memory
 // (T-149).
 struct NamedUnit {
-  std::string provider_uuid;
+  Uuid provider_uuid;
   std::string resource_class;
   std::string name;
   friend auto operator<=>(const NamedUnit&, const NamedUnit&) = default;
@@ -55,8 +57,8 @@ struct Assigned {
 
 // What a migration changes of an instance: the values before it (old) and after it (new).
 struct MigrationContext {
-  // Empty: only the flavors have been set, and no migration has claimed anything yet.
-  std::string migration_uuid;
+  // Nil: only the flavors have been set, and no migration has claimed anything yet.
+  Uuid migration_uuid;
   std::optional<Flavor> old_flavor;
   std::optional<Flavor> new_flavor;
   Assigned old_assigned;
@@ -66,9 +68,10 @@ struct MigrationContext {
 };
 
 struct Instance {
-  std::string uuid;
+  // Nil if the record has none that could be read; then `unreadable` says so.
+  Uuid uuid;
   int64_t generation = 0;  // of the record; it changes with every write; compared for equality only
-  HostAndNode on;          // both empty: no tracker has claimed it
+  HostAndNode on;          // no node: no tracker has claimed it
   // The generation on which the claim was based that put the instance on its node. 0: none did.
   int64_t claimed_generation = 0;
   std::string launched_on;  // the host that claimed it last; stays when a claim is aborted
@@ -91,9 +94,10 @@ struct Instance {
 enum class MigrationType { kCold, kResize, kLive, kEvacuation };
 
 struct Migration {
-  std::string uuid;
+  // Nil, as is `instance_uuid`, if the record has none that could be read; then `unreadable` says so.
+  Uuid uuid;
   int64_t generation = 0;  // like Instance::generation
-  std::string instance_uuid;
+  Uuid instance_uuid;
   MigrationType type = MigrationType::kCold;
   std::string status;  // a word of migration_status.h
   HostAndNode source;
@@ -102,6 +106,7 @@ struct Migration {
   std::string new_flavor_id;
   absl::Time created_at;
   std::optional<absl::Time> updated_at;  // absent: never changed
+  std::string unreadable;                // like Instance::unreadable
 };
 
 }  // namespace berth::tracker

@@ -4,6 +4,7 @@
 #include <set>
 
 #include "tracker/audit/resources.h"
+#include "tracker/ground/uuid.h"
 
 namespace berth::tracker {
 namespace {
@@ -62,11 +63,11 @@ OrphanJudgement JudgeOrphans(const std::vector<Guest>& guests,
                              const std::vector<KnownAllocation>& allocations, OrphanPolicy policy,
                              const OrphanMemory& before, MonotonicTime now, absl::Time wall_now,
                              std::chrono::nanoseconds confirmation) {
-  std::set<std::string> claimed;
+  std::set<Uuid> claimed;
   for (const KnownAllocation& allocation : allocations) {
     if (allocation.amounts.empty()) continue;
     claimed.insert(allocation.consumer_uuid);
-    if (!allocation.instance_uuid.empty()) claimed.insert(allocation.instance_uuid);
+    if (!IsNil(allocation.instance_uuid)) claimed.insert(allocation.instance_uuid);
   }
   OrphanJudgement result;
   for (const Guest& guest : guests) {
@@ -110,7 +111,7 @@ Accounting Account(const Facts& facts, const NodeConfiguration& configuration,
       accounting.pools = account->Devices().Pools();
     }
   }
-  const auto counts = [account](const std::string& consumer) {
+  const auto counts = [account](const Uuid& consumer) {
     return account != nullptr && account->Counts(consumer);
   };
   if (records != nullptr) {

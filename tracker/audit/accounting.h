@@ -24,6 +24,7 @@
 #include "tracker/account/account.h"
 #include "tracker/audit/records.h"
 #include "tracker/facts/facts.h"
+#include "tracker/ground/uuid.h"
 #include "tracker/settings/configuration.h"
 
 namespace berth::tracker {
@@ -52,7 +53,7 @@ struct Accounting {
 
 // A running or paused guest for which placement has no consumer with an allocation.
 struct Orphan {
-  std::string uuid;
+  Uuid uuid;
   std::string name;
   GuestState state = GuestState::kNone;
   Amounts usage;
@@ -69,7 +70,7 @@ struct OrphanMemory {
     bool confirmed = false;
     std::optional<MonotonicTime> warned;  // when it was last logged
   };
-  std::map<std::string, Seen> guests;  // the orphans of the last pass, by uuid
+  std::map<Uuid, Seen> guests;  // the orphans of the last pass, by uuid
   bool judged = false;  // a pass of this process has compared guests with placement's records
 };
 
@@ -77,7 +78,7 @@ struct OrphanJudgement {
   std::vector<Orphan> orphans;  // sorted by uuid
   OrphanMemory memory;
   // The uuids of orphans about which a warning is due: once an hour for each (T-141).
-  std::vector<std::string> to_warn;
+  std::vector<Uuid> to_warn;
   std::optional<MonotonicTime> confirm_at;  // from when on a pass can confirm one more orphan
 };
 

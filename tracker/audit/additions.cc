@@ -1,6 +1,7 @@
 #include "tracker/audit/additions.h"
 
 #include "absl/strings/str_cat.h"
+#include "tracker/ground/uuid.h"
 
 namespace berth::tracker {
 namespace {
@@ -24,7 +25,7 @@ EntriesOfProvider FindEntries(const std::vector<ProviderEntry>& entries,
   EntriesOfProvider found;
   for (const ProviderEntry& entry : entries) {
     if (entry.every_root()) {
-      if (provider.parent_uuid.empty()) found.every_root = &entry;
+      if (IsNil(provider.parent_uuid)) found.every_root = &entry;
     } else if (entry.uuid == provider.uuid) {
       found.by_uuid = &entry;
     } else if (entry.name == provider.name) {
@@ -88,8 +89,9 @@ Additions AddConfigured(const std::vector<ProviderEntry>& entries, const AddedTr
   }
   for (const ProviderEntry& entry : entries) {
     if (entry.every_root() || met.count(&entry) != 0) continue;
-    additions.absent.push_back(absl::StrCat(entry.source, ": this host has no provider ",
-                                            entry.uuid.empty() ? entry.name : entry.uuid));
+    additions.absent.push_back(
+        absl::StrCat(entry.source, ": this host has no provider ",
+                     IsNil(entry.uuid) ? entry.name : entry.uuid.ToString()));
   }
   return additions;
 }

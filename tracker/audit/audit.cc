@@ -14,11 +14,12 @@
 #include "tracker/audit/reshape.h"
 #include "tracker/audit/traits.h"
 #include "tracker/ground/status_macros.h"
+#include "tracker/ground/uuid.h"
 
 namespace berth::tracker {
 namespace {
 
-const Inventories& PlacedInventories(const Records* records, const std::string& uuid) {
+const Inventories& PlacedInventories(const Records* records, const Uuid& uuid) {
   static const Inventories* const none = new Inventories();
   if (records == nullptr) return *none;
   for (const KnownProvider& provider : records->tree) {
@@ -86,7 +87,7 @@ Description Describe(const AuditInput& input, const std::vector<Orphan>& orphans
   description.ratios = std::move(root.ratios);
   description.clamped = std::move(root.problems);
   description.providers.push_back(
-      {input.node_uuid, input.node_name, "", std::move(root.inventories),
+      {input.node_uuid, input.node_name, Uuid(), std::move(root.inventories),
        DescribeRootTraits(*input.facts, input.configuration, disabled)});
   ChildProviders children = DescribeChildren(*input.facts, input.configuration, input.node_uuid,
                                              input.node_name, input.records);
@@ -138,9 +139,10 @@ OrphanJudgement Judge(const AuditInput& input) {
 }
 
 std::string OrphanText(const Orphan& orphan) {
-  return absl::StrCat("guest ", orphan.name, " (", orphan.uuid, ") has no consumer and uses ",
-                      orphan.usage.vcpus, " VCPU, ", orphan.usage.memory_mib, " MB, ",
-                      orphan.disk_gib, " GB", orphan.withheld ? "; withheld" : "");
+  return absl::StrCat("guest ", orphan.name, " (", orphan.uuid.ToString(),
+                      ") has no consumer and uses ", orphan.usage.vcpus, " VCPU, ",
+                      orphan.usage.memory_mib, " MB, ", orphan.disk_gib, " GB",
+                      orphan.withheld ? "; withheld" : "");
 }
 
 // Adds a finding. If the last audit did not have it, also adds the warning (T-61).
@@ -160,8 +162,9 @@ void AddSettings(const AuditInput& input, const std::vector<std::string>& proble
 
 void AddFaults(const AuditInput& input, Audit* audit) {
   for (const AccountFault& fault : input.account->faults()) {
-    Add(input, {Finding::Kind::kRecord, fault.instance_uuid, fault.text, {}},
-        absl::StrCat("the record of instance ", fault.instance_uuid, ": ", fault.text), audit);
+    Add(input, {Finding::Kind::kRecord, TextOrEmpty(fault.instance_uuid), fault.text, {}},
+        absl::StrCat("the record of instance ", fault.instance_uuid.ToString(), ": ", fault.text),
+        audit);
   }
 }
 
@@ -172,8 +175,8 @@ void AddStrayDevices(const AuditInput& input, Audit* audit) {
       const bool has = absl::c_linear_search(guest.devices, address);
       if (has) {
         finding.text =
-            absl::StrCat("guest ", guest.name, " (", guest.uuid, ") has PCI device ", address,
-                         ", which no record gives to it; nobody gets the device");
+            absl::StrCat("guest ", guest.name, " (", guest.uuid.ToString(), ") has PCI device ",
+                         address, ", which no record gives to it; nobody gets the device");
       }
     }
     const std::string warning = finding.text;
@@ -212,7 +215,7 @@ void AddLeftBehind(const AuditInput& input, Audit* audit) {
         left.unknown ? kUnknownConsumerAge : input.orphan_confirmation;
     if (input.now - since < age) continue;
     audit->report.findings.push_back(left.text);
-    Add(input, {Finding::Kind::kLeft, left.uuid, left.text, {}},
+    Add(input, {Finding::Kind::kLeft, left.uuid.ToString(), left.text, {}},
         absl::StrCat("node ", input.node_name, ": ", left.text), audit);
   }
 }
@@ -220,7 +223,7 @@ void AddLeftBehind(const AuditInput& input, Audit* audit) {
 void AddFindings(const AuditInput& input, const Description& description, Audit* audit) {
   for (const Orphan& orphan : audit->report.orphans) {
     audit->findings.push_back(
-        {Finding::Kind::kOrphan, orphan.uuid, OrphanText(orphan), orphan.first_seen_at});
+        {Finding::Kind::kOrphan, orphan.uuid.ToString(), OrphanText(orphan), orphan.first_seen_at});
   }
   for (const std::string& problem : description.clamped) {
     Add(input, {Finding::Kind::kClamped, "", problem, {}}, problem, audit);
@@ -288,10 +291,10 @@ absl::StatusOr<Audit> RunAudit(const AuditInput& input) {
   audit.memory = std::move(judgement.memory);
   audit.confirm_at = judgement.confirm_at;
   audit.ratios = std::move(description.ratios);
-  for (const std::string& uuid : judgement.to_warn) {
+  for (const Uuid& uuid : judgement.to_warn) {
     const auto orphan = std::find_if(report.orphans.begin(), report.orphans.end(),
                                      [&](const Orphan& one) { return one.uuid == uuid; });
-    audit.warnings.push_back(absl::StrCat("Detected running orphan instance: ", uuid,
+    audit.warnings.push_back(absl::StrCat("Detected running orphan instance: ", uuid.ToString(),
                                           " (consuming ", orphan->usage.memory_mib, " MB memory)"));
   }
   audit.absent_providers = description.additions.absent;

@@ -23,6 +23,7 @@
 #include "tracker/audit/records.h"
 #include "tracker/audit/report.h"
 #include "tracker/facts/facts.h"
+#include "tracker/ground/uuid.h"
 #include "tracker/settings/configuration.h"
 
 namespace berth::tracker {
@@ -72,7 +73,7 @@ struct AuditInput {
   std::shared_ptr<const Facts> facts = nullptr;
   const Records* records = nullptr;  // null: placement has sent none yet
   const NodeConfiguration& configuration;
-  std::string node_uuid = {};
+  Uuid node_uuid = {};
   std::string node_name = {};
   const Audit* before = nullptr;  // the last audit of the node; null: there was none
   MonotonicTime now = {};

@@ -7,6 +7,7 @@
 #include "absl/strings/str_join.h"
 #include "tracker/facts/node_devices.h"
 #include "tracker/facts/numa.h"
+#include "tracker/ground/uuid.h"
 
 namespace berth::tracker {
 namespace {
@@ -57,7 +58,7 @@ std::string FactsJson(const Facts& facts) {
                          {"hypervisor_type", facts.hypervisor_type},
                          {"hypervisor_version", facts.hypervisor_version},
                          {"hypervisor_hostname", facts.hypervisor_hostname},
-                         {"uuid", facts.uuid},
+                         {"uuid", TextOrEmpty(facts.uuid)},
                          {"pci_passthrough_devices", PciDumpJson(facts.pci_devices)},
                          {"stats", {{"uptime", facts.uptime}}}};
   const auto put = [&keys](const char* name, const std::optional<int64_t>& value) {

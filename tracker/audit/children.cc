@@ -17,7 +17,7 @@ namespace {
 // Makes the children of one node.
 class Children {
  public:
-  Children(const Facts& facts, const NodeConfiguration& configuration, const std::string& node_uuid,
+  Children(const Facts& facts, const NodeConfiguration& configuration, const Uuid& node_uuid,
            absl::string_view node_name, const Records* records)
       : facts_(facts),
         configuration_(configuration),
@@ -37,7 +37,7 @@ class Children {
   const KnownProvider* Known(const std::string& name) const {
     if (records_ == nullptr) return nullptr;
     for (const KnownProvider& known : records_->tree) {
-      if (known.name == name && !known.parent_uuid.empty()) return &known;
+      if (known.name == name && !IsNil(known.parent_uuid)) return &known;
     }
     return nullptr;
   }
@@ -84,7 +84,7 @@ class Children {
     const std::string keys = absl::StrCat(node_name_, "_amd_sev");
     for (const KnownProvider& known : records_->tree) {
       const bool is_gpu = absl::StartsWith(known.name, gpus);
-      const bool is_ours = known.traits.count("OWNER_NOVA") != 0 && !known.parent_uuid.empty();
+      const bool is_ours = known.traits.count("OWNER_NOVA") != 0 && !IsNil(known.parent_uuid);
       if (!is_ours || described_.count(known.name) != 0) continue;
       if (!is_gpu && !absl::StartsWith(known.name, keys)) continue;
       if (is_gpu && !facts_.devices_known) {
@@ -165,7 +165,7 @@ class Children {
 
   const Facts& facts_;
   const NodeConfiguration& configuration_;
-  const std::string& node_uuid_;
+  const Uuid& node_uuid_;
   const absl::string_view node_name_;
   const Records* const records_;
   std::set<std::string> described_;  // the names of all children that the host has
@@ -175,7 +175,7 @@ class Children {
 }  // namespace
 
 ChildProviders DescribeChildren(const Facts& facts, const NodeConfiguration& configuration,
-                                const std::string& node_uuid, absl::string_view node_name,
+                                const Uuid& node_uuid, absl::string_view node_name,
                                 const Records* records) {
   return Children(facts, configuration, node_uuid, node_name, records).Describe();
 }

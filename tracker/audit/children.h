@@ -13,6 +13,7 @@
 #include "tracker/audit/records.h"
 #include "tracker/audit/report.h"
 #include "tracker/facts/facts.h"
+#include "tracker/ground/uuid.h"
 #include "tracker/settings/configuration.h"
 
 namespace berth::tracker {
@@ -33,7 +34,7 @@ struct ChildProviders {
 // uuid follows from the node's uuid and the child's name. If somebody else has made a provider with
 // its name, the child is left out (T-202).
 ChildProviders DescribeChildren(const Facts& facts, const NodeConfiguration& configuration,
-                                const std::string& node_uuid, absl::string_view node_name,
+                                const Uuid& node_uuid, absl::string_view node_name,
                                 const Records* records);
 
 }  // namespace berth::tracker

@@ -34,11 +34,12 @@ std::vector<std::string> FindCpuMisfits(const NodeAccount& account,
     if (instance.on != account.self() || !account.IsTracked(uuid)) continue;
     const CpuKinds kinds = KindsOf(instance);
     if (kinds.shared && !shared) {
-      misfits.push_back(
-          absl::StrCat("instance ", uuid, " has shared CPUs, but the node has no cpu_shared_set"));
+      misfits.push_back(absl::StrCat("instance ", uuid.ToString(),
+                                     " has shared CPUs, but the node has no cpu_shared_set"));
     } else if (kinds.own && !own) {
-      misfits.push_back(absl::StrCat(
-          "instance ", uuid, " has CPUs of its own, but the node has no cpu_dedicated_set"));
+      misfits.push_back(
+          absl::StrCat("instance ", uuid.ToString(),
+                       " has CPUs of its own, but the node has no cpu_dedicated_set"));
     }
   }
   return misfits;

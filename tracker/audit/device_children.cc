@@ -23,7 +23,7 @@ std::map<std::string, const KnownProvider*> FindPlaced(absl::string_view node_na
   if (records == nullptr) return placed;
   const std::string prefix = absl::StrCat(node_name, "_");
   for (const KnownProvider& known : records->tree) {
-    if (known.traits.count(kManagedDeviceTrait) == 0 || known.parent_uuid.empty()) continue;
+    if (known.traits.count(kManagedDeviceTrait) == 0 || IsNil(known.parent_uuid)) continue;
     if (!absl::StartsWith(known.name, prefix)) continue;
     placed[absl::AsciiStrToLower(known.name.substr(prefix.size()))] = &known;
   }
@@ -46,8 +46,7 @@ StandardNames Standard() {
           IsStandardTrait};
 }
 
-WantedProvider AsWanted(const DeviceProvider& provider, const std::string& node_uuid,
-                        const std::string& uuid) {
+WantedProvider AsWanted(const DeviceProvider& provider, const Uuid& node_uuid, const Uuid& uuid) {
   WantedProvider child{uuid, provider.name, node_uuid, {}, {}};
   child.inventories[provider.resource_class] = {
       provider.total, provider.reserved, 1, provider.total, 1, 1.0};
@@ -59,10 +58,9 @@ WantedProvider AsWanted(const DeviceProvider& provider, const std::string& node_
 
 }  // namespace
 
-DeviceChildren DescribeDeviceChildren(const NodeConfiguration& configuration,
-                                      const std::string& node_uuid, absl::string_view node_name,
-                                      const NodeAccount& account, bool devices_known,
-                                      const Records* records) {
+DeviceChildren DescribeDeviceChildren(const NodeConfiguration& configuration, const Uuid& node_uuid,
+                                      absl::string_view node_name, const NodeAccount& account,
+                                      bool devices_known, const Records* records) {
   const std::map<std::string, const KnownProvider*> placed = FindPlaced(node_name, records);
   const bool wanted = configuration.pci_report_in_placement;
   absl::StatusOr<DeviceProviderTree> tree = DeviceProviderTree();
@@ -96,9 +94,8 @@ DeviceChildren DescribeDeviceChildren(const NodeConfiguration& configuration,
   return result;
 }
 
-std::map<std::string, std::string> DeviceProvidersOf(absl::string_view node_name,
-                                                     const Records& records) {
-  std::map<std::string, std::string> uuids;
+std::map<std::string, Uuid> DeviceProvidersOf(absl::string_view node_name, const Records& records) {
+  std::map<std::string, Uuid> uuids;
   for (const auto& [address, known] : FindPlaced(node_name, &records)) uuids[address] = known->uuid;
   return uuids;
 }

@@ -13,6 +13,7 @@
 #include "tracker/audit/children.h"
 #include "tracker/audit/records.h"
 #include "tracker/devices/device_providers.h"
+#include "tracker/ground/uuid.h"
 #include "tracker/settings/configuration.h"
 
 namespace berth::tracker {
@@ -28,15 +29,13 @@ struct DeviceChildren {
 // If the settings contradict the devices, or do not ask for providers although placement has some,
 // the providers stay as placement has them, and a problem says why (T-259). So they do if the
 // devices could not be listed (`devices_known` is false): they are still there.
-DeviceChildren DescribeDeviceChildren(const NodeConfiguration& configuration,
-                                      const std::string& node_uuid, absl::string_view node_name,
-                                      const NodeAccount& account, bool devices_known,
-                                      const Records* records);
+DeviceChildren DescribeDeviceChildren(const NodeConfiguration& configuration, const Uuid& node_uuid,
+                                      absl::string_view node_name, const NodeAccount& account,
+                                      bool devices_known, const Records* records);
 
 // Returns the uuids of the providers of PCI devices that placement has, by the address of the device
 // or, for virtual functions, of their physical function (T-263).
-std::map<std::string, std::string> DeviceProvidersOf(absl::string_view node_name,
-                                                     const Records& records);
+std::map<std::string, Uuid> DeviceProvidersOf(absl::string_view node_name, const Records& records);
 
 }  // namespace berth::tracker
 

@@ -31,8 +31,8 @@ AmountsByClass ExpectedOf(const Instance& instance) {
           {"DISK_GB", CeilGib(amounts.disk_mib)}};
 }
 
-std::map<std::string, AmountsByClass> AmountsByConsumer(const Records& records) {
-  std::map<std::string, AmountsByClass> held;
+std::map<Uuid, AmountsByClass> AmountsByConsumer(const Records& records) {
+  std::map<Uuid, AmountsByClass> held;
   for (const KnownAllocation& allocation : records.allocations) {
     for (const auto& [name, amount] : allocation.amounts) {
       held[allocation.consumer_uuid][name] += amount;
@@ -45,10 +45,10 @@ std::map<std::string, AmountsByClass> AmountsByConsumer(const Records& records) 
 
 std::vector<Drift> FindDrifts(const NodeAccount& account, const Records& records,
                               const NodeConfiguration& configuration) {
-  const std::map<std::string, AmountsByClass> held = AmountsByConsumer(records);
-  const std::map<std::string, std::string> moving = account.tracked_migrations();
+  const std::map<Uuid, AmountsByClass> held = AmountsByConsumer(records);
+  const std::map<Uuid, Uuid> moving = account.tracked_migrations();
   std::map<std::string, Drift> drifts;
-  for (const std::string& uuid : account.tracked_instances()) {
+  for (const Uuid& uuid : account.tracked_instances()) {
     const std::optional<Instance> instance = account.FindInstance(uuid);
     if (moving.contains(uuid) || account.OpenClaimOf(uuid) != nullptr || instance->context) {
       continue;

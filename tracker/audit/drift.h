@@ -14,6 +14,7 @@
 
 #include "tracker/account/account.h"
 #include "tracker/audit/records.h"
+#include "tracker/ground/uuid.h"
 #include "tracker/settings/configuration.h"
 
 namespace berth::tracker {
@@ -21,9 +22,9 @@ namespace berth::tracker {
 // A resource class of which at least one instance holds another amount than the account counts.
 struct Drift {
   std::string resource_class;
-  int64_t accounted = 0;               // the sum over all instances that were compared
-  int64_t allocated = 0;               // to the same instances
-  std::vector<std::string> instances;  // those whose amounts differ, sorted
+  int64_t accounted = 0;        // the sum over all instances that were compared
+  int64_t allocated = 0;        // to the same instances
+  std::vector<Uuid> instances;  // those whose amounts differ, sorted
   friend bool operator==(const Drift&, const Drift&) = default;
 };
 

@@ -13,13 +13,14 @@ constexpr char kInstanceType[] = "INSTANCE";
 constexpr char kMigrationType[] = "MIGRATION";
 
 std::string TextOf(const EvacuatedGuest& evacuated, const NodeAccount& account) {
-  const std::string guest = absl::StrCat("the guest of instance ", evacuated.instance_uuid);
-  const std::string evacuation = absl::StrCat("evacuation ", evacuated.migration_uuid);
+  const std::string guest =
+      absl::StrCat("the guest of instance ", evacuated.instance_uuid.ToString());
+  const std::string evacuation = absl::StrCat("evacuation ", evacuated.migration_uuid.ToString());
   if (evacuated.cleanup == EvacuationCleanup::kKeepAndFail) {
     return absl::StrCat(guest, " must stay, because the instance is still on this host, but ",
                         evacuation, " has not ended: end it as failed");
   }
-  const auto instance = account.instances().find(evacuated.instance_uuid);
+  const auto instance = account.instances().find(evacuated.instance_uuid.ToString());
   const std::string where = evacuated.instance_gone
                                 ? ", and the instance is gone"
                                 : absl::StrCat(" to host ", instance->second.on.host);
@@ -29,13 +30,13 @@ std::string TextOf(const EvacuatedGuest& evacuated, const NodeAccount& account) 
 // The guests, in no order.
 std::vector<LeftBehind> FindGuests(const NodeAccount& account, const std::vector<Guest>& guests) {
   std::vector<LeftBehind> found;
-  std::set<std::string> uuids;
+  std::set<Uuid> uuids;
   for (const Guest& guest : guests) {
     uuids.insert(guest.uuid);
     const auto instance = account.instances().find(guest.uuid);
     if (instance == account.instances().end()) continue;
     if (!instance->second.deleted || instance->second.hidden) continue;
-    found.push_back({guest.uuid, absl::StrCat("guest ", guest.name, " (", guest.uuid,
+    found.push_back({guest.uuid, absl::StrCat("guest ", guest.name, " (", guest.uuid.ToString(),
                                               ") exists, but its instance is deleted")});
   }
   for (const EvacuatedGuest& evacuated :
@@ -48,7 +49,7 @@ std::vector<LeftBehind> FindGuests(const NodeAccount& account, const std::vector
 
 std::string TextOf(const JudgedConsumer& consumer, const NodeAccount& account) {
   const auto instance = [&](const std::string& what) {
-    return absl::StrCat("instance ", consumer.uuid, " ", what,
+    return absl::StrCat("instance ", consumer.uuid.ToString(), " ", what,
                         ", and still has allocations on this node");
   };
   switch (consumer.verdict) {
@@ -59,7 +60,7 @@ std::string TextOf(const JudgedConsumer& consumer, const NodeAccount& account) {
     case ConsumerVerdict::kUntracked:
       return instance(absl::StrCat("is ", account.instances().at(consumer.uuid).vm_state));
     default:
-      return absl::StrCat("consumer ", consumer.uuid,
+      return absl::StrCat("consumer ", consumer.uuid.ToString(),
                           " has allocations on this node, and no record of an instance or a "
                           "migration on this node has its uuid");
   }
@@ -72,8 +73,8 @@ std::vector<LeftBehind> FindLeftBehind(const NodeAccount& account, const Records
   std::vector<LeftBehind> found = FindGuests(account, guests);
   std::sort(found.begin(), found.end(),
             [](const LeftBehind& a, const LeftBehind& b) { return a.uuid < b.uuid; });
-  std::set<std::string> consumers;
-  std::set<std::string> with_record;  // those consumers whose type says that they have a record
+  std::set<Uuid> consumers;
+  std::set<Uuid> with_record;  // those consumers whose type says that they have a record
   for (const KnownAllocation& allocation : records.allocations) {
     if (allocation.amounts.empty()) continue;
     consumers.insert(allocation.consumer_uuid);

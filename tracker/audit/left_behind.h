@@ -14,6 +14,7 @@
 #include "tracker/account/account.h"
 #include "tracker/audit/records.h"
 #include "tracker/facts/facts.h"
+#include "tracker/ground/uuid.h"
 
 namespace berth::tracker {
 
@@ -22,7 +23,7 @@ namespace berth::tracker {
 inline constexpr std::chrono::hours kUnknownConsumerAge{1};
 
 struct LeftBehind {
-  std::string uuid;      // of the guest or of the consumer
+  Uuid uuid;             // of the guest or of the consumer
   std::string text;      // for people
   bool unknown = false;  // nobody knows the consumer, so it gets kUnknownConsumerAge
 };
@@ -30,7 +31,7 @@ struct LeftBehind {
 // For everything that was left behind at the last audit, by uuid and text: since when it has been
 // seen so.
 using LeftBehindMemory =
-    std::map<std::pair<std::string, std::string>, std::chrono::steady_clock::time_point>;
+    std::map<std::pair<Uuid, std::string>, std::chrono::steady_clock::time_point>;
 
 // Returns first the guests, then the allocations, each sorted by uuid.
 //

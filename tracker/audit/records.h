@@ -13,14 +13,15 @@
 #include <vector>
 
 #include "tracker/audit/inventory.h"
+#include "tracker/ground/uuid.h"
 
 namespace berth::tracker {
 
 // A provider of the node's tree.
 struct KnownProvider {
-  std::string uuid;
+  Uuid uuid;
   std::string name;
-  std::string parent_uuid;  // empty: the root
+  Uuid parent_uuid;  // nil: the root
   int64_t generation = 0;
   Inventories inventories;
   std::set<std::string> traits;
@@ -28,9 +29,9 @@ struct KnownProvider {
 
 // The allocations of one consumer on one provider of the tree.
 struct KnownAllocation {
-  std::string provider_uuid;
-  std::string consumer_uuid;
-  std::string instance_uuid;  // if the consumer is a migration: the guest that moves; else empty
+  Uuid provider_uuid;
+  Uuid consumer_uuid;
+  Uuid instance_uuid;  // if the consumer is a migration: the guest that moves; else nil
   std::map<std::string, int64_t> amounts;  // by resource class
   std::string consumer_type = {};          // for example INSTANCE
   int64_t consumer_generation = 0;

@@ -7,6 +7,7 @@
 #include "absl/strings/str_join.h"
 #include "tracker/audit/audit_keys.h"
 #include "tracker/ground/stable_hash.h"
+#include "tracker/ground/uuid.h"
 
 namespace berth::tracker {
 namespace {
@@ -21,9 +22,9 @@ Facts SteadyFacts(const Facts& facts) {
 }
 
 void AddProvider(const WantedProvider& provider, StableHash* hash) {
-  hash->Add(provider.uuid);
+  hash->Add(provider.uuid.ToString());
   hash->Add(provider.name);
-  hash->Add(provider.parent_uuid);
+  hash->Add(TextOrEmpty(provider.parent_uuid));
   for (const auto& [name, inventory] : provider.inventories) {
     hash->Add(absl::StrFormat("%s %d %d %d %d %d %.17g", name, inventory.total, inventory.reserved,
                               inventory.min_unit, inventory.max_unit, inventory.step_size,
@@ -61,7 +62,7 @@ void AddAccounting(const Accounting& accounting, StableHash* hash) {
   for (const auto& [name, count] : accounting.counters) hash->Add(absl::StrCat(name, " ", count));
   for (const HostCell& cell : accounting.cells) AddCell(cell, hash);
   if (!accounting.pools.empty()) hash->Add(DevicePoolsJson(accounting.pools));
-  for (const DevicePool& pool : accounting.pools) hash->Add(pool.provider_uuid);
+  for (const DevicePool& pool : accounting.pools) hash->Add(TextOrEmpty(pool.provider_uuid));
 }
 
 std::string TextOf(const StableHash& hash) {
@@ -81,12 +82,12 @@ std::string FactsDigest(const Facts& facts) {
 
 ReportDigest DigestOf(const Report& report) {
   StableHash hash;
-  hash.Add(report.node_uuid);
+  hash.Add(report.node_uuid.ToString());
   hash.Add(report.node_name);
   for (const WantedProvider& provider : report.providers) AddProvider(provider, &hash);
   hash.Add(report.facts_digest);
   for (const Orphan& orphan : report.orphans) {
-    hash.Add(orphan.uuid);
+    hash.Add(orphan.uuid.ToString());
     hash.Add(orphan.name);
     hash.Add(orphan.withheld ? "withheld" : "");
     AddAmounts(orphan.usage, &hash);

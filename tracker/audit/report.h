@@ -16,29 +16,30 @@
 #include "tracker/audit/records.h"
 #include "tracker/audit/traits.h"
 #include "tracker/facts/facts.h"
+#include "tracker/ground/uuid.h"
 
 namespace berth::tracker {
 
 // A provider as it should be. `traits` has all traits that the tracker decides about; the provider
 // keeps its other traits as they are.
 struct WantedProvider {
-  std::string uuid;
+  Uuid uuid;
   std::string name;
-  std::string parent_uuid;  // empty: the root
+  Uuid parent_uuid;         // nil: the root
   Inventories inventories;  // all: the provider has no others (T-201)
   OwnedTraits traits;
 };
 
 // Everything that a consumer shall hold on the providers of the node after the report.
 struct WantedHolding {
-  std::string consumer_uuid;
+  Uuid consumer_uuid;
   int64_t generation = 0;  // of the consumer, as the tracker knows it
-  std::map<std::string, std::map<std::string, int64_t>> amounts;  // by provider uuid and class
+  std::map<Uuid, std::map<std::string, int64_t>> amounts;  // by provider uuid and class
   friend bool operator==(const WantedHolding&, const WantedHolding&) = default;
 };
 
 struct Report {
-  std::string node_uuid;
+  Uuid node_uuid;
   std::string node_name;
   std::vector<WantedProvider> providers;  // root first
   std::shared_ptr<const Facts> facts;     // all audits of one observation share them

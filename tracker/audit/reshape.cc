@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "tracker/ground/uuid.h"
 
 namespace berth::tracker {
 namespace {
@@ -25,8 +26,8 @@ class Holdings {
     }
   }
 
-  void Add(const std::string& consumer, const std::string& provider,
-           const std::string& resource_class, int64_t amount) {
+  void Add(const Uuid& consumer, const Uuid& provider, const std::string& resource_class,
+           int64_t amount) {
     changed_.insert(consumer);
     std::map<std::string, int64_t>& amounts = by_consumer_[consumer].amounts[provider];
     int64_t& held = amounts[resource_class];
@@ -38,15 +39,15 @@ class Holdings {
   // The consumers that were changed, at most as many as fit into one report.
   std::vector<WantedHolding> Changed() const {
     std::vector<WantedHolding> changed;
-    for (const std::string& consumer : changed_) {
+    for (const Uuid& consumer : changed_) {
       if (changed.size() < kHoldingsMax) changed.push_back(by_consumer_.at(consumer));
     }
     return changed;
   }
 
  private:
-  std::map<std::string, WantedHolding> by_consumer_;
-  std::set<std::string> changed_;
+  std::map<Uuid, WantedHolding> by_consumer_;
+  std::set<Uuid> changed_;
 };
 
 int64_t AmountOf(const KnownAllocation& allocation, const std::string& resource_class) {
@@ -56,7 +57,7 @@ int64_t AmountOf(const KnownAllocation& allocation, const std::string& resource_
 
 // The number of virtual CPUs of the consumer that have a host CPU of their own.
 int64_t PinnedCpus(const NodeAccount& account, const KnownAllocation& allocation) {
-  const bool moves = !allocation.instance_uuid.empty();
+  const bool moves = !IsNil(allocation.instance_uuid);
   const std::optional<Instance> instance =
       account.FindInstance(moves ? allocation.instance_uuid : allocation.consumer_uuid);
   if (!instance) return 0;
@@ -71,10 +72,9 @@ int64_t PinnedCpus(const NodeAccount& account, const KnownAllocation& allocation
 }
 
 // How much of a class each wanted child has left.
-std::map<std::string, int64_t> LeftOnChildren(const std::vector<WantedProvider>& providers,
-                                              const Records& records,
-                                              const std::string& resource_class) {
-  std::map<std::string, int64_t> left;
+std::map<Uuid, int64_t> LeftOnChildren(const std::vector<WantedProvider>& providers,
+                                       const Records& records, const std::string& resource_class) {
+  std::map<Uuid, int64_t> left;
   for (size_t i = 1; i < providers.size(); ++i) {
     const auto found = providers[i].inventories.find(resource_class);
     if (found == providers[i].inventories.end()) continue;
@@ -91,7 +91,7 @@ std::map<std::string, int64_t> LeftOnChildren(const std::vector<WantedProvider>&
 // Moves what consumers hold of a class from the root to the children.
 void MoveToChildren(const Records& records, const std::vector<WantedProvider>& providers,
                     const std::string& resource_class, Holdings* holdings) {
-  std::map<std::string, int64_t> left = LeftOnChildren(providers, records, resource_class);
+  std::map<Uuid, int64_t> left = LeftOnChildren(providers, records, resource_class);
   for (const KnownAllocation& allocation : records.allocations) {
     const int64_t amount = AmountOf(allocation, resource_class);
     if (allocation.provider_uuid != providers[0].uuid || amount == 0) continue;
@@ -104,7 +104,7 @@ void MoveToChildren(const Records& records, const std::vector<WantedProvider>& p
   }
 }
 
-void MoveToDedicated(const Records& records, const NodeAccount& account, const std::string& root,
+void MoveToDedicated(const Records& records, const NodeAccount& account, const Uuid& root,
                      Holdings* holdings) {
   for (const KnownAllocation& allocation : records.allocations) {
     if (allocation.provider_uuid != root) continue;
@@ -115,8 +115,7 @@ void MoveToDedicated(const Records& records, const NodeAccount& account, const s
   }
 }
 
-bool IsHeld(const Records& records, const std::string& provider,
-            const std::string& resource_class) {
+bool IsHeld(const Records& records, const Uuid& provider, const std::string& resource_class) {
   return std::any_of(records.allocations.begin(), records.allocations.end(),
                      [&](const KnownAllocation& allocation) {
                        return allocation.provider_uuid == provider &&
@@ -138,8 +137,8 @@ std::string Postponed(const std::string& what) {
 }
 
 // The instances that are resized on the node on which they are.
-std::set<std::string> ResizingHere(const NodeAccount& account) {
-  std::set<std::string> resizing;
+std::set<Uuid> ResizingHere(const NodeAccount& account) {
+  std::set<Uuid> resizing;
   for (const auto& [instance, migration] : account.tracked_migrations()) {
     const Migration* const move = account.FindMigration(migration);
     if (move != nullptr && move->source == move->destination) resizing.insert(instance);
@@ -167,7 +166,7 @@ std::vector<WantedHolding> MoveResources(const Records& records, const NodeAccou
     problems->push_back(Postponed(absl::StrCat(name, " moves to child providers")));
     root.inventories[name] = inventory;
     std::erase_if(*providers, [&, &name = name](const WantedProvider& child) {
-      return !child.parent_uuid.empty() && child.inventories.count(name) != 0;
+      return !IsNil(child.parent_uuid) && child.inventories.count(name) != 0;
     });
   }
   if (root.inventories.count("PCPU") != 0 && known->inventories.count("PCPU") == 0) {
@@ -186,8 +185,8 @@ std::vector<WantedHolding> HealDevices(const DeviceProviderTree& devices, const 
                                        const NodeAccount& account,
                                        const std::vector<WantedProvider>& providers) {
   // Uuids and addresses of the providers that placement has.
-  std::map<std::string, std::string> uuids;
-  std::map<std::string, std::string> addresses;
+  std::map<std::string, Uuid> uuids;
+  std::map<Uuid, std::string> addresses;
   std::map<std::string, std::string> classes;
   for (const DeviceProvider& device : devices.providers) {
     const auto wanted = std::find_if(providers.begin(), providers.end(),
@@ -201,7 +200,7 @@ std::vector<WantedHolding> HealDevices(const DeviceProviderTree& devices, const 
     addresses[wanted->uuid] = device.address;
     classes[device.address] = device.resource_class;
   }
-  std::map<std::string, std::map<std::string, int64_t>> allocated;
+  std::map<Uuid, std::map<std::string, int64_t>> allocated;
   for (const KnownAllocation& allocation : records.allocations) {
     std::map<std::string, int64_t>& held = allocated[allocation.consumer_uuid];
     const auto address = addresses.find(allocation.provider_uuid);

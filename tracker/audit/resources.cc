@@ -17,8 +17,8 @@ NodeResources ResourcesOf(const Facts& facts, const NodeConfiguration& configura
   return resources;
 }
 
-void AddUnits(const Facts& facts, const NodeConfiguration& configuration,
-              const std::string& node_uuid, NodeResources* resources) {
+void AddUnits(const Facts& facts, const NodeConfiguration& configuration, const Uuid& node_uuid,
+              NodeResources* resources) {
   for (const auto& [resource_class, namespaces] :
        OfferedNamespaces(configuration.pmem_namespaces, facts.pmem_namespaces)) {
     for (const std::string& name : namespaces) {

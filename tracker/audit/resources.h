@@ -9,6 +9,7 @@
 #include "absl/status/status.h"
 #include "tracker/account/account.h"
 #include "tracker/facts/facts.h"
+#include "tracker/ground/uuid.h"
 #include "tracker/settings/configuration.h"
 
 namespace berth::tracker {
@@ -17,8 +18,8 @@ namespace berth::tracker {
 NodeResources ResourcesOf(const Facts& facts, const NodeConfiguration& configuration);
 // Adds the namespaces of persistent memory that guests may get. Each is a unit of the root provider
 // (T-149).
-void AddUnits(const Facts& facts, const NodeConfiguration& configuration,
-              const std::string& node_uuid, NodeResources* resources);
+void AddUnits(const Facts& facts, const NodeConfiguration& configuration, const Uuid& node_uuid,
+              NodeResources* resources);
 // Adds the PCI devices that the node has, those that guests have, and those that guests may get.
 //
 // Fails as DeviceSpecs::Parse and CheckRemoteManaged do.

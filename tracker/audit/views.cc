@@ -86,7 +86,7 @@ std::string AccountingJson(const Accounting& accounting, const std::vector<Orpha
   parts["orphan_guests"] = nlohmann::json::array();
   for (const Orphan& orphan : orphans) {
     nlohmann::json item = AmountsJson(orphan.usage);
-    item["uuid"] = orphan.uuid;
+    item["uuid"] = orphan.uuid.ToString();
     item["name"] = orphan.name;
     item["withheld"] = orphan.withheld;
     parts["orphan_guests"].push_back(std::move(item));

@@ -15,7 +15,7 @@ void ClaimAnswers::Keep(const OpenClaim& claim, absl::Time now) {
 }
 
 absl::StatusOr<const OpenClaim*> ClaimAnswers::Find(const std::string& id,
-                                                    const std::string& instance_uuid,
+                                                    const Uuid& instance_uuid,
                                                     const std::string& body, absl::Time now) {
   DropOld(now);
   const auto found = claims_.find(id);

@@ -13,6 +13,7 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "tracker/account/open_claim.h"
+#include "tracker/ground/uuid.h"
 
 namespace berth::tracker {
 
@@ -28,7 +29,7 @@ class ClaimAnswers {
   // The pointer is valid until the next call of any method.
   //
   // Refused with kRequestIdReused if the id belongs to a request with another instance or body.
-  absl::StatusOr<const OpenClaim*> Find(const std::string& id, const std::string& instance_uuid,
+  absl::StatusOr<const OpenClaim*> Find(const std::string& id, const Uuid& instance_uuid,
                                         const std::string& body, absl::Time now);
   // Forgets the answer about a claim that was given back, or perhaps was: a repeat must not be told
   // that the instance has the claim. `claim_id`: see ClaimIdOf.

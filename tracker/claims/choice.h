@@ -11,12 +11,13 @@
 #include "absl/status/statusor.h"
 #include "tracker/account/account.h"
 #include "tracker/claims/terms.h"
+#include "tracker/ground/uuid.h"
 
 namespace berth::tracker {
 
 // What a claim asks for.
 struct ClaimNeeds {
-  std::string instance_uuid;
+  Uuid instance_uuid;
   Amounts amounts;
   std::optional<GuestTopology> topology;
   std::vector<DeviceRequest> devices;

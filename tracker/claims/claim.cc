@@ -10,16 +10,18 @@
 #include "tracker/claims/choice.h"
 #include "tracker/claims/refusal.h"
 #include "tracker/ground/status_macros.h"
+#include "tracker/ground/uuid.h"
 
 namespace berth::tracker {
 namespace {
 
 absl::Status CheckNode(const ClaimSettings& settings, const NodeAccount& account,
-                       const std::string& node_uuid, const std::string& instance_uuid) {
+                       const Uuid& node_uuid, const Uuid& instance_uuid) {
   if (settings.enabled && node_uuid == account.self().node_uuid) return absl::OkStatus();
-  return RefuseClaim({ClaimRefusalKind::kNodeUnavailable,
-                      {absl::StrCat("Attempt to claim resources for instance ", instance_uuid,
-                                    " on unknown node ", node_uuid, " failed")}});
+  return RefuseClaim(
+      {ClaimRefusalKind::kNodeUnavailable,
+       {absl::StrCat("Attempt to claim resources for instance ", instance_uuid.ToString(),
+                     " on unknown node ", node_uuid.ToString(), " failed")}});
 }
 
 // Refuses a claim that nobody needs any more, so that it would end as soon as it is opened (T-166).
@@ -28,17 +30,20 @@ absl::Status CheckNeeded(const NodeAccount& account, const Instance& requested,
                          const Migration* migration) {
   const std::optional<Instance> known = account.FindInstance(requested.uuid);
   if (IsPointless(&requested, nullptr) || (known.has_value() && IsPointless(&*known, nullptr))) {
-    return absl::FailedPreconditionError(absl::StrCat("instance ", requested.uuid, " is deleted"));
+    return absl::FailedPreconditionError(
+        absl::StrCat("instance ", requested.uuid.ToString(), " is deleted"));
   }
   const Migration* recorded =
       migration == nullptr ? nullptr : account.FindMigration(migration->uuid);
   if (!IsPointless(nullptr, migration) && !IsPointless(nullptr, recorded)) return absl::OkStatus();
-  return absl::FailedPreconditionError(absl::StrCat("migration ", migration->uuid, " is over"));
+  return absl::FailedPreconditionError(
+      absl::StrCat("migration ", migration->uuid.ToString(), " is over"));
 }
 
-absl::Status RefuseClaimed(const std::string& instance_uuid) {
-  return RefuseClaim({ClaimRefusalKind::kAlreadyClaimed,
-                      {absl::StrCat("instance ", instance_uuid, " is claimed already")}});
+absl::Status RefuseClaimed(const Uuid& instance_uuid) {
+  return RefuseClaim(
+      {ClaimRefusalKind::kAlreadyClaimed,
+       {absl::StrCat("instance ", instance_uuid.ToString(), " is claimed already")}});
 }
 
 // Returns `open`, the open claim of the instance, if the request repeats the one that opened it.
@@ -50,13 +55,13 @@ absl::StatusOr<OpenClaim> AnswerRepeat(const OpenClaim& open, const std::string&
   return open;
 }
 
-// Refuses an empty uuid and values out of range, so that they never reach the account. `path`: the
+// Refuses a nil uuid and values out of range, so that they never reach the account. `path`: the
 // field of the request that has the flavor.
 absl::Status CheckForm(const Instance& instance, const char* path, const Flavor& flavor,
                        const std::vector<UnitAmount>& units) {
   constexpr int64_t kVcpusMax = 65536;
   constexpr int64_t kAmountMax = int64_t{1} << 40;
-  if (instance.uuid.empty()) return absl::InvalidArgumentError("instance.uuid is required");
+  if (IsNil(instance.uuid)) return absl::InvalidArgumentError("instance.uuid is required");
   const std::tuple<const char*, int64_t, int64_t> amounts[] = {
       {"vcpus", flavor.vcpus, kVcpusMax},
       {"memory_mib", flavor.memory_mib, kAmountMax},
@@ -180,10 +185,10 @@ OpenClaim MoveRecords(const MoveClaim& request, const HostAndNode& destination,
 
 }  // namespace
 
-Migration NewMigration(std::string uuid, const Instance& instance, const Flavor& new_flavor,
+Migration NewMigration(const Uuid& uuid, const Instance& instance, const Flavor& new_flavor,
                        const HostAndNode& destination, absl::Time now) {
   Migration migration;
-  migration.uuid = std::move(uuid);
+  migration.uuid = uuid;
   migration.instance_uuid = instance.uuid;
   migration.type =
       instance.flavor.id == new_flavor.id ? MigrationType::kCold : MigrationType::kResize;
@@ -198,7 +203,7 @@ Migration NewMigration(std::string uuid, const Instance& instance, const Flavor&
 
 absl::StatusOr<OpenClaim> ClaimInstance(const ClaimSettings& settings, const InstanceClaim& request,
                                         NodeAccount* account) {
-  const std::string& uuid = request.instance.uuid;
+  const Uuid& uuid = request.instance.uuid;
   const absl::Status node = CheckNode(settings, *account, request.node_uuid, uuid);
   if (!node.ok()) return node;
   BERTH_RETURN_IF_ERROR(
@@ -229,7 +234,7 @@ absl::StatusOr<OpenClaim> ClaimInstance(const ClaimSettings& settings, const Ins
 
 absl::StatusOr<OpenClaim> ClaimMove(const ClaimSettings& settings, const MoveClaim& request,
                                     NodeAccount* account) {
-  const std::string& uuid = request.instance.uuid;
+  const Uuid& uuid = request.instance.uuid;
   const absl::Status node = CheckNode(settings, *account, request.node_uuid, uuid);
   if (!node.ok()) return node;
   BERTH_RETURN_IF_ERROR(

@@ -13,12 +13,13 @@
 #include "tracker/account/account.h"
 #include "tracker/claims/refusal.h"
 #include "tracker/claims/terms.h"
+#include "tracker/ground/uuid.h"
 
 namespace berth::tracker {
 
 struct InstanceClaim {
   std::string id;  // empty: the request is never a repeat
-  std::string node_uuid;
+  Uuid node_uuid;
   Instance instance;  // its topology is wanted, and not placed yet
   ClaimLimits limits;
   std::vector<UnitAmount> units;
@@ -27,7 +28,7 @@ struct InstanceClaim {
 
 struct MoveClaim {
   std::string id;  // empty: the request is never a repeat
-  std::string node_uuid;
+  Uuid node_uuid;
   Instance instance;    // as recorded
   Migration migration;  // as recorded, or made by NewMigration
   Flavor new_flavor;    // only a resize has another one than the instance
@@ -38,13 +39,13 @@ struct MoveClaim {
 
 // Returns a migration of the instance to `destination`, for a move that has no record yet (T-168).
 // It is a resize if the flavors differ, else a cold migration.
-Migration NewMigration(std::string uuid, const Instance& instance, const Flavor& new_flavor,
+Migration NewMigration(const Uuid& uuid, const Instance& instance, const Flavor& new_flavor,
                        const HostAndNode& destination, absl::Time now);
 
 // Claims what an instance needs on the node where it is built or unshelved (T-155). The returned
 // records have host, node, placed cells, devices and units.
 //
-// Refused, in this order: kNodeUnavailable; InvalidArgument for a uuid that is empty, an amount
+// Refused, in this order: kNodeUnavailable; InvalidArgument for a uuid that is nil, an amount
 // that no node can have, or a request for no device or for more than kRequestedDevicesMax;
 // kRequestIdReused if the instance's open claim has the id and another body, or is for a move;
 // kAlreadyClaimed; kResources with every test that failed: memory, disk, vCPUs (T-159), cells

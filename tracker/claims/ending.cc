@@ -18,14 +18,15 @@ void Unplace(std::optional<GuestTopology>* topology) {
   }
 }
 
-bool HasContextOf(const Instance& instance, const std::string& migration_uuid) {
+bool HasContextOf(const Instance& instance, const Uuid& migration_uuid) {
   return instance.context.has_value() && instance.context->migration_uuid == migration_uuid;
 }
 
 absl::Status CheckContext(const Instance& instance, const Migration& migration) {
   if (HasContextOf(instance, migration.uuid)) return absl::OkStatus();
-  return absl::FailedPreconditionError(absl::StrCat(
-      "the record of instance ", instance.uuid, " holds nothing about migration ", migration.uuid));
+  return absl::FailedPreconditionError(
+      absl::StrCat("the record of instance ", instance.uuid.ToString(),
+                   " holds nothing about migration ", migration.uuid.ToString()));
 }
 
 // Gives the instance the values after the move, and puts it on the destination.
@@ -93,8 +94,8 @@ Ending AbortClaim(const OpenClaim& claim, const Instance* instance, const Migrat
 
 absl::StatusOr<Ending> ConfirmMove(const Instance& instance, const Migration& migration) {
   if (migration.status != "finished" && migration.status != "confirming") {
-    return absl::FailedPreconditionError(
-        absl::StrCat("migration ", migration.uuid, " has the status `", migration.status, "`"));
+    return absl::FailedPreconditionError(absl::StrCat("migration ", migration.uuid.ToString(),
+                                                      " has the status `", migration.status, "`"));
   }
   BERTH_RETURN_IF_ERROR(CheckContext(instance, migration));
   Ending ending{instance, migration, AllocationChange::kReleaseMigration};
@@ -105,7 +106,7 @@ absl::StatusOr<Ending> ConfirmMove(const Instance& instance, const Migration& mi
 
 absl::StatusOr<Ending> RevertMove(const Instance& instance, const Migration& migration) {
   if (instance.task_state != "resize_reverting") {
-    return absl::FailedPreconditionError(absl::StrCat("instance ", instance.uuid,
+    return absl::FailedPreconditionError(absl::StrCat("instance ", instance.uuid.ToString(),
                                                       " has task_state '", instance.task_state,
                                                       "', but it must be 'resize_reverting'"));
   }

@@ -7,43 +7,44 @@
 #include "absl/strings/str_cat.h"
 #include "absl/types/span.h"
 #include "tracker/account/migration_status.h"
+#include "tracker/ground/uuid.h"
 
 namespace berth::tracker {
 namespace {
 
 // The repair of an instance that names no node.
 std::optional<Repair> PutOnNode(const NodeAccount& account, const Instance& instance,
-                                const std::set<std::string>& guests) {
-  const bool nowhere = instance.on.host == account.self().host && instance.on.node_uuid.empty();
+                                const std::set<Uuid>& guests) {
+  const bool nowhere = instance.on.host == account.self().host && IsNil(instance.on.node_uuid);
   if (!nowhere || instance.deleted || !guests.contains(instance.uuid)) return std::nullopt;
   Repair repair{instance, std::nullopt, false,
-                absl::StrCat("instance ", instance.uuid,
+                absl::StrCat("instance ", instance.uuid.ToString(),
                              " names no node; its guest is on this one, so it gets this node")};
   repair.instance.on = account.self();
   return repair;
 }
 
 Repair FailStale(const Instance& instance, const Migration& migration) {
-  Repair repair{
-      instance, migration, false,
-      absl::StrCat("migration ", migration.uuid, " is ", migration.status, ", but instance ",
-                   instance.uuid, " has the context of another one, so it gets the status error")};
+  Repair repair{instance, migration, false,
+                absl::StrCat("migration ", migration.uuid.ToString(), " is ", migration.status,
+                             ", but instance ", instance.uuid.ToString(),
+                             " has the context of another one, so it gets the status error")};
   repair.migration->status = "error";
   return repair;
 }
 
 // The end of an evacuation whose guest has gone from its source.
 std::optional<Repair> EndEvacuation(const NodeAccount& account, const Instance& instance,
-                                    const Migration& migration,
-                                    const std::set<std::string>& guests) {
+                                    const Migration& migration, const std::set<Uuid>& guests) {
   if (migration.type != MigrationType::kEvacuation || migration.status != "done" ||
       migration.source != account.self() || instance.deleted ||
       instance.on.host != migration.destination.host || guests.contains(instance.uuid)) {
     return std::nullopt;
   }
-  Repair repair{instance, migration, true,
-                absl::StrCat("evacuation ", migration.uuid, " of instance ", instance.uuid,
-                             " has left no guest, so it ends as completed")};
+  Repair repair{
+      instance, migration, true,
+      absl::StrCat("evacuation ", migration.uuid.ToString(), " of instance ",
+                   instance.uuid.ToString(), " has left no guest, so it ends as completed")};
   repair.migration->status = "completed";
   return repair;
 }
@@ -123,8 +124,8 @@ std::optional<Interruption> Examine(const Instance& before, bool runs) {
     advice = "set its state, because its record cannot be read completely";
   }
   if (!found.changes && advice.empty()) return std::nullopt;
-  found.text =
-      absl::StrCat("when its host stopped, instance ", before.uuid, " was ", StateOf(before));
+  found.text = absl::StrCat("when its host stopped, instance ", before.uuid.ToString(), " was ",
+                            StateOf(before));
   if (found.changes) absl::StrAppend(&found.text, "; it becomes ", StateOf(found.instance));
   if (!advice.empty()) absl::StrAppend(&found.text, "; ", advice);
   return found;
@@ -132,9 +133,9 @@ std::optional<Interruption> Examine(const Instance& before, bool runs) {
 
 }  // namespace
 
-std::vector<Repair> FindRepairs(const NodeAccount& account, const std::set<std::string>& guests) {
+std::vector<Repair> FindRepairs(const NodeAccount& account, const std::set<Uuid>& guests) {
   std::vector<Repair> repairs;
-  std::set<std::string> repaired;
+  std::set<Uuid> repaired;
   const auto add = [&](std::optional<Repair> repair) {
     if (!repair || !repair->instance.unreadable.empty()) return;
     if (repaired.insert(repair->instance.uuid).second) repairs.push_back(*std::move(repair));
@@ -142,7 +143,7 @@ std::vector<Repair> FindRepairs(const NodeAccount& account, const std::set<std::
   for (const auto& [uuid, instance] : account.instances()) {
     add(PutOnNode(account, instance, guests));
   }
-  for (const std::string& uuid : account.stale_migrations()) {
+  for (const Uuid& uuid : account.stale_migrations()) {
     const Migration& migration = *account.FindMigration(uuid);
     const auto instance = account.instances().find(migration.instance_uuid);
     if (instance != account.instances().end()) add(FailStale(instance->second, migration));
@@ -157,7 +158,7 @@ std::vector<Repair> FindRepairs(const NodeAccount& account, const std::set<std::
 
 std::vector<Interruption> FindInterrupted(const NodeAccount& account,
                                           const std::vector<Guest>& guests, absl::Time booted_at) {
-  std::set<std::string> running;
+  std::set<Uuid> running;
   for (const Guest& guest : guests) {
     const bool runs = guest.state == GuestState::kRunning || guest.state == GuestState::kBlocked;
     if (runs) running.insert(guest.uuid);

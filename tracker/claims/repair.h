@@ -14,6 +14,7 @@
 #include "tracker/account/account.h"
 #include "tracker/account/records.h"
 #include "tracker/facts/facts.h"
+#include "tracker/ground/uuid.h"
 
 namespace berth::tracker {
 
@@ -33,7 +34,7 @@ struct Repair {
 //   the instance is on its destination. This releases the allocations on the source (T-146).
 //
 // A record that could not be read completely is left alone, because the write would lose the rest.
-std::vector<Repair> FindRepairs(const NodeAccount& account, const std::set<std::string>& guests);
+std::vector<Repair> FindRepairs(const NodeAccount& account, const std::set<Uuid>& guests);
 
 // What was being done with an instance when its host stopped.
 struct Interruption {

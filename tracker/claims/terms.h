@@ -11,6 +11,7 @@
 #include "absl/status/statusor.h"
 #include "tracker/cells/fit.h"
 #include "tracker/devices/request.h"
+#include "tracker/ground/uuid.h"
 #include "tracker/settings/configuration.h"
 
 namespace berth::tracker {
@@ -40,7 +41,7 @@ absl::StatusOr<ClaimSettings> ClaimSettingsOf(const NodeConfiguration& configura
 
 // How many units of a class placement has allocated to the instance. Each unit has a name (T-149).
 struct UnitAmount {
-  std::string provider_uuid;
+  Uuid provider_uuid;
   std::string resource_class;
   int64_t amount = 0;
 };

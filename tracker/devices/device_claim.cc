@@ -7,6 +7,7 @@
 #include "tracker/devices/device_table.h"
 #include "tracker/ground/check.h"
 #include "tracker/ground/status_macros.h"
+#include "tracker/ground/uuid.h"
 
 namespace berth::tracker {
 namespace {
@@ -32,9 +33,9 @@ absl::Status RequestFailed(size_t index, const DeviceRequest& request) {
 }  // namespace
 
 absl::StatusOr<std::vector<ClaimedDevice>> DeviceTable::Claim(
-    const std::string& instance_uuid, const std::vector<DeviceRequest>& requests,
+    const Uuid& instance_uuid, const std::vector<DeviceRequest>& requests,
     const GuestAffinity& affinity) {
-  BERTH_CHECK(!instance_uuid.empty());  // claims of an instance without a uuid are refused
+  BERTH_CHECK(!IsNil(instance_uuid));  // claims of an instance without a uuid are refused
   absl::StatusOr<std::vector<ClaimedDevice>> chosen = Choose(requests, affinity);
   if (!chosen.ok()) return chosen;
   for (const ClaimedDevice& claimed : *chosen) {
@@ -77,12 +78,12 @@ absl::Status DeviceTable::CheckClaim(const Tracked& device) const {
         absl::StrCat(type == "type-PF" ? "PciDeviceVFInvalidStatus" : "PciDevicePFInvalidStatus",
                      ": ", device.device().address, " cannot be claimed, because ",
                      relative->device().address, " is ", DeviceStatusName(relative->record.status),
-                     " by instance ", relative->record.instance_uuid));
+                     " by instance ", relative->record.instance_uuid.ToString()));
   }
   return absl::OkStatus();
 }
 
-void DeviceTable::Take(const std::string& instance_uuid, const std::string& request_id,
+void DeviceTable::Take(const Uuid& instance_uuid, const std::string& request_id,
                        Tracked* device) {
   BERTH_CHECK(device->record.status == DeviceStatus::kAvailable);  // Choose takes from Pools()
   device->record.status = DeviceStatus::kClaimed;
@@ -97,7 +98,7 @@ void DeviceTable::Take(const std::string& instance_uuid, const std::string& requ
   }
 }
 
-void DeviceTable::Allocate(const std::string& instance_uuid) {
+void DeviceTable::Allocate(const Uuid& instance_uuid) {
   for (auto& [address, tracked] : devices_) {
     if (tracked.record.status != DeviceStatus::kClaimed) continue;
     if (tracked.record.instance_uuid != instance_uuid) continue;
@@ -108,12 +109,12 @@ void DeviceTable::Allocate(const std::string& instance_uuid) {
   }
 }
 
-std::vector<std::string> DeviceTable::Free(const std::string& instance_uuid) {
+std::vector<std::string> DeviceTable::Free(const Uuid& instance_uuid) {
   return FreeIf(
       [&](const Tracked& tracked) { return tracked.record.instance_uuid == instance_uuid; });
 }
 
-bool DeviceTable::FreeDevice(const std::string& address, const std::string& instance_uuid) {
+bool DeviceTable::FreeDevice(const std::string& address, const Uuid& instance_uuid) {
   const auto found = devices_.find(address);
   if (found == devices_.end() || !found->second.owned()) return false;
   if (found->second.record.instance_uuid != instance_uuid) return false;
@@ -121,7 +122,7 @@ bool DeviceTable::FreeDevice(const std::string& address, const std::string& inst
   return true;
 }
 
-std::vector<std::string> DeviceTable::FreeAllExcept(const std::set<std::string>& live) {
+std::vector<std::string> DeviceTable::FreeAllExcept(const std::set<Uuid>& live) {
   return FreeIf(
       [&](const Tracked& tracked) { return live.count(tracked.record.instance_uuid) == 0; });
 }
@@ -137,7 +138,7 @@ std::vector<std::string> DeviceTable::FreeIf(const std::function<bool(const Trac
 
 void DeviceTable::FreeTracked(const std::string& address) {
   Tracked& device = devices_.at(address);
-  device.record.instance_uuid.clear();
+  device.record.instance_uuid = {};
   device.record.request_id.clear();
   Release(&device);
   for (Tracked* relative : Relatives(device)) {

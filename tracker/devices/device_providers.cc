@@ -128,13 +128,13 @@ absl::Status CheckDeviceReporting(bool report_in_placement, bool has_managed_pro
 
 std::vector<DeviceAllocation> MissingDeviceAllocations(
     const DeviceProviderTree& tree, const DeviceTable& table,
-    const std::map<std::string, std::map<std::string, int64_t>>& allocated,
-    const std::set<std::string>& resizing) {
-  std::map<std::pair<std::string, std::string>, int64_t> needed;
+    const std::map<Uuid, std::map<std::string, int64_t>>& allocated,
+    const std::set<Uuid>& resizing) {
+  std::map<std::pair<Uuid, std::string>, int64_t> needed;
   for (const DeviceProvider& provider : tree.providers) {
     if (provider.reserved == provider.total) continue;
     for (const std::string& address : provider.devices) {
-      const std::string& owner = table.Find(address)->instance_uuid;
+      const Uuid& owner = table.Find(address)->instance_uuid;
       if (!owner.empty()) ++needed[{owner, provider.address}];
     }
   }

@@ -15,6 +15,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "tracker/devices/device_table.h"
+#include "tracker/ground/uuid.h"
 
 namespace berth::tracker {
 
@@ -76,7 +77,7 @@ absl::Status CheckDeviceReporting(bool report_in_placement, bool has_managed_pro
 
 // How much of a provider a consumer has or should have.
 struct DeviceAllocation {
-  std::string consumer;
+  Uuid consumer;
   std::string address;  // of the provider
   int64_t amount = 0;
 
@@ -89,8 +90,8 @@ struct DeviceAllocation {
 // out providers of which everything is reserved: nothing of them can be allocated (T-261).
 std::vector<DeviceAllocation> MissingDeviceAllocations(
     const DeviceProviderTree& tree, const DeviceTable& table,
-    const std::map<std::string, std::map<std::string, int64_t>>& allocated,
-    const std::set<std::string>& resizing);
+    const std::map<Uuid, std::map<std::string, int64_t>>& allocated,
+    const std::set<Uuid>& resizing);
 
 }  // namespace berth::tracker
 

@@ -66,10 +66,11 @@ std::vector<std::string> DeviceTable::Warnings(const DeviceSync& sync) const {
   std::vector<std::string> warnings = specs_->Warnings(interfaces_);
   for (const std::string& address : sync.kept) {
     const DeviceRecord& record = devices_.at(address).record;
-    warnings.push_back(absl::StrCat(
-        "PCI device ", address, " is ", DeviceStatusName(record.status), " by instance ",
-        record.instance_uuid, ", but it is no longer in the host or in device_spec: restore its ",
-        "specification, or delete or move the instance"));
+    warnings.push_back(
+        absl::StrCat("PCI device ", address, " is ", DeviceStatusName(record.status),
+                     " by instance ", record.instance_uuid.ToString(),
+                     ", but it is no longer in the host or in device_spec: restore its ",
+                     "specification, or delete or move the instance"));
   }
   return warnings;
 }

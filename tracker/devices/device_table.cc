@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "tracker/ground/check.h"
+#include "tracker/ground/uuid.h"
 
 namespace berth::tracker {
 namespace {
@@ -19,7 +20,7 @@ bool IsTaken(DeviceStatus status) {
 }
 
 bool HasOwner(const DeviceRecord& record) {
-  return IsTaken(record.status) && !record.instance_uuid.empty();
+  return IsTaken(record.status) && !IsNil(record.instance_uuid);
 }
 
 }  // namespace
@@ -53,7 +54,7 @@ DeviceTable DeviceTable::Load(DeviceSpecs specs, const std::vector<DeviceRecord>
     Tracked& tracked = added->second;
     tracked.record = record;
     if (!HasOwner(record)) {
-      tracked.record.instance_uuid.clear();
+      tracked.record.instance_uuid = {};
       tracked.record.request_id.clear();
       if (IsTaken(record.status)) tracked.record.status = DeviceStatus::kAvailable;
     }
@@ -152,7 +153,7 @@ std::vector<std::string> DeviceTable::SetAttached(const std::set<std::string>& a
   return {attached_.begin(), attached_.end()};
 }
 
-void DeviceTable::SetProviders(std::map<std::string, std::string> provider_by_address) {
+void DeviceTable::SetProviders(std::map<std::string, Uuid> provider_by_address) {
   provider_by_address_ = std::move(provider_by_address);
 }
 

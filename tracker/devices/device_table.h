@@ -31,6 +31,7 @@
 #include "tracker/devices/pool.h"
 #include "tracker/devices/request.h"
 #include "tracker/facts/node_devices.h"
+#include "tracker/ground/uuid.h"
 
 namespace berth::tracker {
 
@@ -47,8 +48,8 @@ absl::string_view DeviceStatusName(DeviceStatus status);
 struct DeviceRecord {
   PciDevice device;
   DeviceStatus status = DeviceStatus::kAvailable;
-  std::string instance_uuid;  // the owner; empty: none
-  std::string request_id;     // the request for which the owner has it
+  Uuid instance_uuid;      // the owner; nil: none
+  std::string request_id;  // the request for which the owner has it
 };
 
 // A device that a claim took.
@@ -103,22 +104,22 @@ class DeviceTable {
   // it. FailedPrecondition (PciDeviceVFInvalidStatus, PciDevicePFInvalidStatus) if a relative of a
   // chosen device has an owner. After a failure the table is as before (T-250).
   //
-  // REQUIRES: each request asks for at least 1 device; `instance_uuid` is not empty.
-  absl::StatusOr<std::vector<ClaimedDevice>> Claim(const std::string& instance_uuid,
+  // REQUIRES: each request asks for at least 1 device; `instance_uuid` is not nil.
+  absl::StatusOr<std::vector<ClaimedDevice>> Claim(const Uuid& instance_uuid,
                                                    const std::vector<DeviceRequest>& requests,
                                                    const GuestAffinity& affinity);
 
   // Turns all claimed devices of the instance into allocated ones (T-254).
-  void Allocate(const std::string& instance_uuid);
+  void Allocate(const Uuid& instance_uuid);
 
   // Frees all devices of the instance. Returns their addresses (T-254).
-  std::vector<std::string> Free(const std::string& instance_uuid);
+  std::vector<std::string> Free(const Uuid& instance_uuid);
 
   // Frees one device. Does nothing, and returns false, if the instance does not own it (T-257).
-  bool FreeDevice(const std::string& address, const std::string& instance_uuid);
+  bool FreeDevice(const std::string& address, const Uuid& instance_uuid);
 
   // Frees the devices of all instances but `live` (T-255). Returns their addresses.
-  std::vector<std::string> FreeAllExcept(const std::set<std::string>& live);
+  std::vector<std::string> FreeAllExcept(const std::set<Uuid>& live);
 
   // Sets the addresses of the devices that the hypervisor has attached to guests (T-256). An
   // available device that is attached becomes unavailable, with its relatives, until it is
@@ -127,7 +128,7 @@ class DeviceTable {
 
   // Sets the uuids of the providers in placement that count devices. Each key is the address of a
   // device or, for VFs, of their PF (T-263). Other devices have no provider.
-  void SetProviders(std::map<std::string, std::string> provider_by_address);
+  void SetProviders(std::map<std::string, Uuid> provider_by_address);
 
   // Returns the pools of free devices, in the order in which they are used.
   std::vector<DevicePool> Pools() const;
@@ -153,7 +154,7 @@ class DeviceTable {
     std::shared_ptr<const DevicePoolKey> key;
 
     const PciDevice& device() const { return record.device; }
-    bool owned() const { return !record.instance_uuid.empty(); }
+    bool owned() const { return !IsNil(record.instance_uuid); }
   };
   struct KeyOrder {
     bool operator()(const std::shared_ptr<const DevicePoolKey>& a,
@@ -178,7 +179,7 @@ class DeviceTable {
   absl::StatusOr<std::vector<ClaimedDevice>> Choose(const std::vector<DeviceRequest>& requests,
                                                     const GuestAffinity& affinity) const;
   absl::Status CheckClaim(const Tracked& device) const;
-  void Take(const std::string& instance_uuid, const std::string& request_id, Tracked* device);
+  void Take(const Uuid& instance_uuid, const std::string& request_id, Tracked* device);
   void FreeTracked(const std::string& address);
   std::vector<std::string> FreeIf(const std::function<bool(const Tracked&)>& condition);
 
@@ -187,7 +188,7 @@ class DeviceTable {
   std::map<std::string, Tracked> devices_;  // by address
   std::set<std::shared_ptr<const DevicePoolKey>, KeyOrder> keys_;
   std::set<std::string> attached_;  // the devices without an owner that are attached to guests
-  std::map<std::string, std::string> provider_by_address_;
+  std::map<std::string, Uuid> provider_by_address_;
   std::vector<std::string> warnings_;
 };
 

@@ -63,7 +63,7 @@ bool Suffice(const PoolIndexes& chosen, const std::vector<DevicePool>& pools,
   for (const size_t index : chosen) count += counts[index];
   if (count < request.count) return false;
   if (!request.providers) return true;
-  std::map<absl::string_view, int64_t> pools_of_provider;
+  std::map<Uuid, int64_t> pools_of_provider;
   for (const size_t index : chosen) ++pools_of_provider[pools[index].provider_uuid];
   return std::all_of(request.providers->begin(), request.providers->end(), [&](const auto& wanted) {
     const auto found = pools_of_provider.find(wanted.first);

@@ -15,6 +15,7 @@
 #include "tracker/devices/properties.h"
 #include "tracker/devices/request.h"
 #include "tracker/facts/node_devices.h"
+#include "tracker/ground/uuid.h"
 
 namespace berth::tracker {
 
@@ -41,8 +42,8 @@ struct DevicePool {
   // The free devices, sorted. The first is used first. Empty in a pool that was read from a record:
   // such a pool can only be counted.
   std::vector<std::string> addresses;
-  // The provider in placement that counts these devices. Empty: none. It is not part of the key.
-  std::string provider_uuid;
+  // The provider in placement that counts these devices. Nil: none. It is not part of the key.
+  Uuid provider_uuid;
 };
 
 // Where a guest is, for the NUMA affinity of its devices.

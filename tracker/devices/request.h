@@ -14,6 +14,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "tracker/devices/properties.h"
+#include "tracker/ground/uuid.h"
 
 namespace berth::tracker {
 
@@ -48,7 +49,7 @@ struct DeviceRequest {
   std::string requester_id;
   // How many of the devices placement allocated from each provider, by uuid. Absent: placement does
   // not know these devices, so they may come from any pool (T-246).
-  std::optional<std::map<std::string, int64_t>> providers;
+  std::optional<std::map<Uuid, int64_t>> providers;
 };
 
 // One alias: a name for kinds of devices.

@@ -76,7 +76,6 @@ absl::StatusOr<GuestDefinition> ParseGuestDefinition(absl::string_view xml) {
   const pugi::xml_node root = document.child("domain");
   if (!root) return absl::InvalidArgumentError("libvirt sent no <domain> element");
   GuestDefinition guest;
-  guest.uuid = root.child("uuid").text().as_string();
   guest.name = root.child("name").text().as_string();
   guest.type = root.attribute("type").as_string();
   guest.vcpus_max = root.child("vcpu").text().as_int(1);

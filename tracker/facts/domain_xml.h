@@ -22,7 +22,6 @@ struct GuestDisk {
 };
 
 struct GuestDefinition {
-  std::string uuid;
   std::string name;
   std::string type;  // kvm, qemu, lxc, test, ...
   int vcpus_max = 0;

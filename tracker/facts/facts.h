@@ -17,6 +17,7 @@
 #include "tracker/facts/monitors.h"
 #include "tracker/facts/node_devices.h"
 #include "tracker/facts/numa.h"
+#include "tracker/ground/uuid.h"
 
 namespace berth::tracker {
 
@@ -33,7 +34,7 @@ enum class GuestState {
 
 // One guest as the hypervisor describes it.
 struct Guest {
-  std::string uuid;
+  Uuid uuid;
   std::string name;
   GuestState state = GuestState::kNone;
   // From the guest's definition as it was read last. Absent or 0: it could not be read.
@@ -65,7 +66,7 @@ struct Facts {
   std::string hypervisor_type;
   int64_t hypervisor_version = 0;
   std::string hypervisor_hostname;
-  std::string uuid;
+  Uuid uuid;
   std::optional<std::string> cpu_info;  // JSON text
   // Free disk minus the amount by which sparse images may still grow. Negative if they may grow by
   // more than the free disk.

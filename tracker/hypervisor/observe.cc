@@ -66,7 +66,7 @@ std::set<std::string> GuestsThatLost(const std::map<std::string, Probe<ImageRead
   std::set<std::string> uuids;
   for (const GuestReader::Reading& guest : guests) {
     for (const GuestDisk& disk : DisksOf(guest)) {
-      if (HasImage(disk) && images.at(disk.path).lost) uuids.insert(guest.listed.uuid);
+      if (HasImage(disk) && images.at(disk.path).lost) uuids.insert(guest.listed.uuid.ToString());
     }
   }
   return uuids;
@@ -199,8 +199,8 @@ void Observer::AddDisks(const GuestReadings& readings, const Images& images, Fac
       // The simulated guests of libvirt's test driver have no images, so an image that cannot be
       // read causes a warning only for real guests (T-85).
       if (!image.status.ok() && lasting_->shows_this_machine) {
-        facts->warnings.push_back(
-            absl::StrCat("guest ", guest.uuid, " disk ", disk.target, ": ", ProbeText(image)));
+        facts->warnings.push_back(absl::StrCat("guest ", guest.uuid.ToString(), " disk ",
+                                               disk.target, ": ", ProbeText(image)));
         facts->degraded |= !IsNoImage(image.status);
       }
       const auto found = capacities.find({guest.uuid, disk.target});
@@ -249,7 +249,7 @@ std::map<Observer::DiskName, int64_t> Observer::ReadCapacities(const GuestReadin
     if (!hangs && (answer.status.ok() || absl::IsNotFound(answer.status))) continue;
     definitions[i]->capacities_wanted = true;  // the next pass asks again
     if (hangs) continue;                       // the facts say so already
-    Skip(absl::StrCat("guest ", question.guest_uuid, " disk ", question.target),
+    Skip(absl::StrCat("guest ", question.guest_uuid.ToString(), " disk ", question.target),
          absl::Status(answer.status.code(), ProbeText(answer)), facts);
   }
   return capacities;

@@ -18,6 +18,7 @@
 #include "tracker/facts/capabilities.h"
 #include "tracker/facts/facts.h"
 #include "tracker/facts/mounts.h"
+#include "tracker/ground/uuid.h"
 #include "tracker/hypervisor/device_reader.h"
 #include "tracker/hypervisor/guest_reader.h"
 #include "tracker/hypervisor/hypervisor.h"
@@ -70,7 +71,7 @@ class Observer {
  private:
   using GuestReadings = std::vector<GuestReader::Reading>;
   using Images = std::map<std::string, Probe<ImageReading>>;  // by path
-  using DiskName = std::pair<std::string, std::string>;       // the guest's uuid, the disk's name
+  using DiskName = std::pair<Uuid, std::string>;              // the guest's uuid, the disk's name
   // The values that cannot change while one connection lasts.
   struct Lasting {
     int64_t connection_number = 0;

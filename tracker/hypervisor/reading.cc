@@ -70,11 +70,11 @@ absl::StatusOr<std::vector<ListedGuest>> ListGuests(const HypervisorConnection& 
   std::vector<ListedGuest> guests;
   for (int i = 0; i < count; ++i) {
     const virDomainPtr domain = records[i]->dom;
-    char uuid[VIR_UUID_STRING_BUFLEN];
-    if (virDomainGetUUIDString(domain, uuid) != 0 || virDomainRef(domain) != 0) continue;
+    unsigned char uuid[VIR_UUID_BUFLEN];
+    if (virDomainGetUUID(domain, uuid) != 0 || virDomainRef(domain) != 0) continue;
     ListedGuest& guest = guests.emplace_back();
     guest.handle.reset(domain, virDomainFree);
-    guest.uuid = uuid;
+    guest.uuid = UuidFromBytes(uuid);
     guest.name = virDomainGetName(domain);
     guest.state = StateOf(*records[i]);
     const unsigned id = virDomainGetID(domain);

@@ -12,6 +12,7 @@
 #include "absl/status/statusor.h"
 #include "tracker/facts/facts.h"
 #include "tracker/facts/monitors.h"
+#include "tracker/ground/uuid.h"
 #include "tracker/settings/cpu_set.h"
 
 namespace berth::tracker {
@@ -27,7 +28,7 @@ struct HostReading {
 
 // A guest or a device of the host as libvirt lists it, without its document.
 struct ListedGuest {
-  std::string uuid;
+  Uuid uuid;
   std::string name;
   GuestState state = GuestState::kNone;
   int64_t run = -1;              // libvirt's id of the running guest, -1 while it is stopped

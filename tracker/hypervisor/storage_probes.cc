@@ -47,8 +47,8 @@ std::vector<Probe<int64_t>> StorageProbes::Capacities(
     const std::vector<CapacityQuestion>& questions) {
   std::vector<Read<int64_t>> reads;
   for (const CapacityQuestion& question : questions) {
-    reads.push_back({absl::StrCat("guest ", question.guest_uuid, " disk ", question.target, " (",
-                                  question.path, ")"),
+    reads.push_back({absl::StrCat("guest ", question.guest_uuid.ToString(), " disk ",
+                                  question.target, " (", question.path, ")"),
                      question.guest_uuid, question.ask, question.wanted});
   }
   const std::map<std::string, Probe<int64_t>> probes =

@@ -32,6 +32,7 @@
 #include "absl/time/time.h"
 #include "tracker/facts/disk.h"
 #include "tracker/facts/mounts.h"
+#include "tracker/ground/uuid.h"
 #include "tracker/hypervisor/deadline_pool.h"
 #include "tracker/settings/configuration.h"
 
@@ -51,7 +52,7 @@ struct Probe {
 // A question to libvirt about the size of a disk. While the guest's emulator hangs, the question
 // hangs too.
 struct CapacityQuestion {
-  std::string guest_uuid;
+  Uuid guest_uuid;
   std::string target;  // the name of the disk in the guest
   std::string path;    // of the disk's image
   std::function<absl::StatusOr<int64_t>()> ask;

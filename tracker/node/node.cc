@@ -69,7 +69,7 @@ absl::StatusOr<Facts> Node::Observe(const NodeConfiguration& configuration, absl
                                                           account, facts.devices_known, records);
     providers.insert(providers.end(), devices.children.providers.begin(),
                      devices.children.providers.end());
-    providers.push_back({identity_->uuid, name_, "", {}, {}});
+    providers.push_back({identity_->uuid, name_, Uuid(), {}, {}});
   }
   const absl::Status remembered =
       added_traits_.Remember(ConfiguredTraits(configuration.provider_entries, providers));

@@ -30,6 +30,7 @@
 #include "tracker/claims/answers.h"
 #include "tracker/claims/claim.h"
 #include "tracker/ground/fair_mutex.h"
+#include "tracker/ground/uuid.h"
 #include "tracker/hypervisor/deadline_pool.h"
 #include "tracker/hypervisor/hypervisor.h"
 #include "tracker/hypervisor/observe.h"
@@ -43,8 +44,8 @@ namespace berth::tracker {
 
 // Names the side of a move that is to be given up.
 struct MoveDrop {
-  std::string instance_uuid;
-  std::string migration_uuid;
+  Uuid instance_uuid;
+  Uuid migration_uuid;
   ClaimEnd side = ClaimEnd::kConfirm;  // or kRevert
 };
 
@@ -66,7 +67,7 @@ class Node {
   };
   // The values of a node at one moment.
   struct View {
-    std::string uuid;  // empty: not known yet
+    Uuid uuid;  // nil: not known yet
     std::string name;
     std::string uri;
     bool connected = false;
@@ -201,7 +202,7 @@ class Node {
   // To be called when placement has applied the report `sequence`. The providers of the report go
   // into the records, with `generations`, by provider uuid. `unknown_traits`: the traits that
   // placement does not know.
-  void Acknowledge(int64_t sequence, const std::map<std::string, int64_t>& generations,
+  void Acknowledge(int64_t sequence, const std::map<Uuid, int64_t>& generations,
                    const std::vector<std::string>& unknown_traits, MonotonicTime now);
   // To be called when placement has refused the report `sequence`: see Outbox::Reject. `tree`: the
   // providers as placement has them, if placement sent them. Returns false if placement refused for
@@ -249,14 +250,14 @@ class Node {
   // `take`: tracker::ClaimInstance or tracker::ClaimMove.
   template <typename Request, typename Take>
   void Claim(const Request& request, Take take, ClaimCaller caller);
-  std::optional<OpenClaim> FindRecordedLocked(const std::string& instance_uuid,
+  std::optional<OpenClaim> FindRecordedLocked(const Uuid& instance_uuid,
                                               const std::string& claim_id, ClaimEnd end) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   absl::StatusOr<std::optional<RecordWrites::Write>> EndOfLocked(const OpenClaim& claim,
                                                                  ClaimEnd end)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Lets placement write the records without the claim, unless that is under way.
-  void EndLocked(const std::string& instance_uuid, const std::string& claim_id, ClaimEnd end,
+  void EndLocked(const Uuid& instance_uuid, const std::string& claim_id, ClaimEnd end,
                  ClaimCaller caller, Replies* replies) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void AnswerClaimLocked(RecordWrites::Write* write, const absl::Status& answer, MonotonicTime now,
                          Replies* replies) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
@@ -322,10 +323,10 @@ class Node {
   std::vector<std::string> failed_repairs_ ABSL_GUARDED_BY(mutex_);  // since the last pass
   // The generations of the instances in the first records. Only records that have not changed since
   // can be interrupted (T-33).
-  std::map<std::string, int64_t> first_generations_ ABSL_GUARDED_BY(mutex_);
+  std::map<Uuid, int64_t> first_generations_ ABSL_GUARDED_BY(mutex_);
   // The consumers, with their generations, whose allocations for devices placement has refused in
   // the present session.
-  std::set<std::pair<std::string, int64_t>> refused_holdings_ ABSL_GUARDED_BY(mutex_);
+  std::set<std::pair<Uuid, int64_t>> refused_holdings_ ABSL_GUARDED_BY(mutex_);
   // Placement has refused the allocations of several consumers together. The rest of the session
   // reports one at a time, so that one that cannot be made does not hinder the others.
   bool heals_singly_ ABSL_GUARDED_BY(mutex_) = false;

@@ -62,7 +62,7 @@ absl::Status Node::CheckReadableLocked(const OpenClaim& claim) const {
   if (chosen == Assigned()) return absl::OkStatus();
   for (const AccountFault& fault : account_->unreadable()) {
     return RefuseClaim(Kind::kNodeUnavailable,
-                       absl::StrCat("the record of instance ", fault.instance_uuid,
+                       absl::StrCat("the record of instance ", fault.instance_uuid.ToString(),
                                     " cannot be read: ", fault.text));
   }
   return absl::OkStatus();
@@ -72,7 +72,7 @@ absl::Status Node::CheckReadableLocked(const OpenClaim& claim) const {
 absl::Status Node::CheckStateLocked(const OpenClaim& claim) const {
   if (account_->CountsWhenRecorded(claim)) return absl::OkStatus();
   return RefuseClaim(Kind::kWrongState,
-                     absl::StrCat("instance ", claim.instance.uuid, " with vm_state `",
+                     absl::StrCat("instance ", claim.instance.uuid.ToString(), " with vm_state `",
                                   claim.instance.vm_state, "` and task_state `",
                                   claim.instance.task_state, "` is neither built nor moved here"));
 }
@@ -119,7 +119,7 @@ template <typename Request, typename Take>
 void Node::Claim(const Request& request, Take take, ClaimCaller caller) {
   Replies replies;
   const FairLock lock(&mutex_);
-  const std::string& uuid = request.instance.uuid;
+  const Uuid& uuid = request.instance.uuid;
   const absl::StatusOr<const OpenClaim*> known =
       answers_.Find(request.id, uuid, request.body, absl::Now());
   if (!known.ok()) return replies.Add(std::move(caller), known.status());
@@ -182,7 +182,7 @@ void Node::AnswerClaimLocked(Write* write, const absl::Status& answer, Monotonic
     write->not_before = now + kTryAgain;
     return;
   }
-  const std::string uuid = write->claim.instance.uuid;
+  const Uuid uuid = write->claim.instance.uuid;
   // The answer to a withdrawal is a conflict if the claim was applied. Then the record, which came
   // before the answer, is on this node.
   const bool applied =

@@ -10,6 +10,7 @@
 #include "tracker/claims/repair.h"
 #include "tracker/ground/check.h"
 #include "tracker/ground/status_macros.h"
+#include "tracker/ground/uuid.h"
 #include "tracker/node/node.h"
 
 namespace berth::tracker {
@@ -43,13 +44,13 @@ bool IsOnSide(const HostAndNode& self, const Migration& migration, ClaimEnd end)
 
 // The records of the claim with this id, which the instance has on this node. Nothing: there is no
 // such claim.
-std::optional<OpenClaim> Node::FindRecordedLocked(const std::string& instance_uuid,
+std::optional<OpenClaim> Node::FindRecordedLocked(const Uuid& instance_uuid,
                                                   const std::string& claim_id, ClaimEnd end) const {
   const std::optional<Instance> instance = account_->FindInstance(instance_uuid);
   if (!instance) return std::nullopt;
   OpenClaim claim;
   claim.instance = *instance;
-  const Migration* const migration = account_->FindMigration(claim_id);
+  const Migration* const migration = account_->FindMigration(UuidOrNil(claim_id));
   if (migration == nullptr) {
     const bool known = instance->claimed_generation != 0 && ClaimIdOf(claim) == claim_id &&
                        account_->HasClaim(claim);
@@ -90,9 +91,10 @@ void Node::AbortClaim(const std::string& claim_id, ClaimCaller caller) {
   const FairLock lock(&mutex_);
   Write* const write = writes_.FindClaim(claim_id);
   if (write == nullptr || write->end.has_value()) {
-    const Migration* const migration = account_ ? account_->FindMigration(claim_id) : nullptr;
-    const std::string instance =
-        migration != nullptr ? migration->instance_uuid : claim_id.substr(0, claim_id.find('/'));
+    const Migration* const migration =
+        account_ ? account_->FindMigration(UuidOrNil(claim_id)) : nullptr;
+    const Uuid instance = migration != nullptr ? migration->instance_uuid
+                                               : UuidOrNil(claim_id.substr(0, claim_id.find('/')));
     return EndLocked(instance, claim_id, ClaimEnd::kAbort, std::move(caller), &replies);
   }
   if (write->state != RecordWrites::State::kUnsent) {
@@ -108,11 +110,11 @@ void Node::AbortClaim(const std::string& claim_id, ClaimCaller caller) {
 void Node::DropMoveClaim(const MoveDrop& request, ClaimCaller caller) {
   Replies replies;
   const FairLock lock(&mutex_);
-  EndLocked(request.instance_uuid, request.migration_uuid, request.side, std::move(caller),
-            &replies);
+  EndLocked(request.instance_uuid, request.migration_uuid.ToString(), request.side,
+            std::move(caller), &replies);
 }
 
-void Node::EndLocked(const std::string& instance_uuid, const std::string& claim_id, ClaimEnd end,
+void Node::EndLocked(const Uuid& instance_uuid, const std::string& claim_id, ClaimEnd end,
                      ClaimCaller caller, Replies* replies) {
   Write* const write = writes_.FindInstance(instance_uuid);
   if (write != nullptr && write->end == end && ClaimIdOf(write->claim) == claim_id) {
@@ -140,7 +142,7 @@ void Node::EndLocked(const std::string& instance_uuid, const std::string& claim_
 }
 
 void Node::AnswerEndLocked(Write* write, const absl::Status& answer, Replies* replies) {
-  const std::string uuid = write->claim.instance.uuid;
+  const Uuid uuid = write->claim.instance.uuid;
   const std::string claim_id = ClaimIdOf(write->claim);
   // Without a record there is nothing to write: the claim is gone (T-166).
   if (answer.ok() || absl::IsNotFound(answer)) {
@@ -150,7 +152,7 @@ void Node::AnswerEndLocked(Write* write, const absl::Status& answer, Replies* re
   }
   if (write->end == ClaimEnd::kRepair) {
     failed_repairs_.push_back(absl::StrCat("placement has not written the record of instance ",
-                                           uuid, ": ", answer.message()));
+                                           uuid.ToString(), ": ", answer.message()));
   } else if (absl::IsAborted(answer) && ++write->tries < kTriesMax) {
     const std::optional<OpenClaim> claim = FindRecordedLocked(uuid, claim_id, *write->end);
     absl::StatusOr<std::optional<Write>> again;
@@ -169,7 +171,7 @@ void Node::AnswerEndLocked(Write* write, const absl::Status& answer, Replies* re
 std::vector<std::string> Node::RepairLocked() {
   const ClaimCaller caller = {[](const absl::StatusOr<ClaimResult>&) {}, [] { return false; }};
   std::vector<std::string> texts = std::exchange(failed_repairs_, {});
-  std::set<std::string> guests;
+  std::set<Uuid> guests;
   for (const Guest& guest : facts_->guests) guests.insert(guest.uuid);
   std::vector<Repair> repairs = FindRepairs(*account_, guests);
   for (Interruption& found : FindInterrupted(*account_, facts_->guests, options_.booted_at)) {
@@ -183,7 +185,7 @@ std::vector<std::string> Node::RepairLocked() {
     }
   }
   for (Repair& repair : repairs) {
-    const std::string& uuid = repair.instance.uuid;
+    const Uuid& uuid = repair.instance.uuid;
     if (!CheckWritesLocked(caller).ok() || writes_.FindInstance(uuid) != nullptr ||
         account_->OpenClaimOf(uuid) != nullptr) {
       continue;

@@ -9,7 +9,7 @@
 namespace berth::tracker {
 namespace {
 
-KnownProvider* FindProvider(Records* records, const std::string& uuid) {
+KnownProvider* FindProvider(Records* records, const Uuid& uuid) {
   for (KnownProvider& provider : records->tree) {
     if (provider.uuid == uuid) return &provider;
   }
@@ -73,7 +73,7 @@ std::optional<Outbox::Outgoing> Node::NextReport(MonotonicTime now,
   return report;
 }
 
-void Node::Acknowledge(int64_t sequence, const std::map<std::string, int64_t>& generations,
+void Node::Acknowledge(int64_t sequence, const std::map<Uuid, int64_t>& generations,
                        const std::vector<std::string>& unknown_traits, MonotonicTime now) {
   FairLock lock(&mutex_);
   const std::optional<Outbox::Outgoing> flight = outbox_.in_flight();

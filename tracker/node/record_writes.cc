@@ -14,7 +14,7 @@ void RecordWrites::Add(Write write) {
   writes_.emplace(++last_id_, std::move(write));
 }
 
-RecordWrites::Write* RecordWrites::FindInstance(const std::string& instance_uuid) {
+RecordWrites::Write* RecordWrites::FindInstance(const Uuid& instance_uuid) {
   for (auto& [id, write] : writes_) {
     if (write.claim.instance.uuid == instance_uuid) return &write;
   }
@@ -73,7 +73,7 @@ std::vector<RecordWrites::Write> RecordWrites::TakeAbandoned() {
   });
 }
 
-RecordWrites::Write RecordWrites::Take(const std::string& instance_uuid) {
+RecordWrites::Write RecordWrites::Take(const Uuid& instance_uuid) {
   std::vector<Write> taken =
       TakeIf([&](const Write& write) { return write.claim.instance.uuid == instance_uuid; });
   BERTH_CHECK(taken.size() == 1);  // every caller has found the write, under the same lock

@@ -24,6 +24,7 @@
 #include "absl/status/statusor.h"
 #include "tracker/account/open_claim.h"
 #include "tracker/audit/accounting.h"
+#include "tracker/ground/uuid.h"
 
 namespace berth::tracker {
 
@@ -89,7 +90,7 @@ class RecordWrites {
   // REQUIRES: the instance has no write.
   void Add(Write write);
   // The write of the instance, or null. The pointer is valid until the next change.
-  Write* FindInstance(const std::string& instance_uuid);
+  Write* FindInstance(const Uuid& instance_uuid);
   // The write that makes or ends the claim with this id of ClaimIdOf, or null.
   Write* FindClaim(const std::string& claim_id);
   // The write that was given out under this id in the present session, or null.
@@ -103,7 +104,7 @@ class RecordWrites {
   // Removes and returns the write of the instance.
   //
   // REQUIRES: there is one.
-  Write Take(const std::string& instance_uuid);
+  Write Take(const Uuid& instance_uuid);
   // Takes the callers of all writes away from them.
   std::vector<ClaimCaller> TakeCallers();
   // To be called at the end of a session. Removes and returns the unsent writes, and the ends of

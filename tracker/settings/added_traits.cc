@@ -14,6 +14,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "tracker/ground/status_macros.h"
+#include "tracker/ground/uuid.h"
 
 namespace berth::tracker {
 namespace {
@@ -34,13 +35,14 @@ absl::StatusOr<AddedTraits> ReadTraitFile(const std::string& path) {
   AddedTraits traits;
   bool good = json.is_object();
   for (const auto& item : json.items()) {
-    if (!good || !item.value().is_array()) {
+    const std::optional<Uuid> provider = ParseName(item.key());
+    if (!good || !provider || !item.value().is_array()) {
       good = false;
       break;
     }
     for (const nlohmann::json& trait : item.value()) {
       good = good && trait.is_string();
-      if (trait.is_string()) traits[item.key()].insert(trait.get<std::string>());
+      if (trait.is_string()) traits[*provider].insert(trait.get<std::string>());
     }
   }
   if (good) return traits;
@@ -53,7 +55,9 @@ absl::StatusOr<AddedTraits> ReadTraitFile(const std::string& path) {
 // Writes another file and renames it, so that `path` is never half written.
 absl::Status WriteTraitFile(const std::string& path, const AddedTraits& traits) {
   const std::string temporary = path + ".new";
-  const std::string text = nlohmann::json(traits).dump() + "\n";
+  nlohmann::json json = nlohmann::json::object();
+  for (const auto& [provider, names] : traits) json[provider.ToString()] = names;
+  const std::string text = json.dump() + "\n";
   const int file = open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
   if (file < 0) return TraitFileFailed("write", temporary);
   const ssize_t written = write(file, text.data(), text.size());
@@ -91,7 +95,7 @@ absl::Status AddedTraitsFile::Remember(const AddedTraits& traits) {
   return absl::OkStatus();
 }
 
-void AddedTraitsFile::Forget(const std::string& provider_uuid, const std::string& trait) {
+void AddedTraitsFile::Forget(const Uuid& provider_uuid, const std::string& trait) {
   MutexLock lock(&mutex_);
   const auto provider = traits_.find(provider_uuid);
   if (provider == traits_.end()) return;

@@ -14,11 +14,12 @@
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
 #include "tracker/ground/mutex.h"
+#include "tracker/ground/uuid.h"
 
 namespace berth::tracker {
 
 // Traits by the uuid of their provider.
-using AddedTraits = std::map<std::string, std::set<std::string>>;
+using AddedTraits = std::map<Uuid, std::set<std::string>>;
 
 class AddedTraitsFile {
  public:
@@ -34,7 +35,7 @@ class AddedTraitsFile {
   // process ends.
   absl::Status Remember(const AddedTraits& traits);
   // Forgets one trait, because placement has removed it. The next Remember writes this to the file.
-  void Forget(const std::string& provider_uuid, const std::string& trait);
+  void Forget(const Uuid& provider_uuid, const std::string& trait);
 
   AddedTraits traits() const;
 

@@ -26,10 +26,10 @@ absl::Status Failed(absl::string_view what, absl::string_view path, int error) {
 }
 
 // Returns nothing if there is no such file.
-absl::StatusOr<std::optional<std::string>> ReadIdentityFile(const std::string& path) {
+absl::StatusOr<std::optional<Uuid>> ReadIdentityFile(const std::string& path) {
   const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (file < 0) {
-    if (errno == ENOENT || errno == ENOTDIR) return std::optional<std::string>();
+    if (errno == ENOENT || errno == ENOTDIR) return std::optional<Uuid>();
     return Failed("open", path, errno);
   }
   char buffer[kIdentityBytesMax];
@@ -38,7 +38,7 @@ absl::StatusOr<std::optional<std::string>> ReadIdentityFile(const std::string& p
   close(file);
   if (size < 0) return Failed("read", path, error);
   const absl::string_view text(buffer, static_cast<size_t>(size));
-  std::optional<std::string> uuid = CanonicalUuid(absl::StripAsciiWhitespace(text));
+  const std::optional<Uuid> uuid = ParseName(absl::StripAsciiWhitespace(text));
   if (!uuid) {
     return absl::FailedPreconditionError(
         absl::StrCat("node identity: ", path, " does not contain a uuid"));
@@ -68,7 +68,7 @@ absl::Status WriteSynced(const std::string& path, const std::string& text) {
 absl::Status PossibleRename(const NodeRecord& record, absl::string_view name) {
   return absl::FailedPreconditionError(absl::StrCat(
       "possible rename: the hypervisor is called ", name, " now, but placement knows it as node ",
-      record.name, " (", record.uuid,
+      record.name, " (", record.uuid.ToString(),
       "): the tracker reports nothing until the hypervisor is called ", record.name,
       " again or the old record is deleted with `berth node delete ", record.name, "`"));
 }
@@ -80,14 +80,14 @@ absl::StatusOr<std::optional<NodeIdentity>> FindIdentity(
   std::optional<NodeIdentity> found;
   for (const std::string& directory : directories) {
     const std::string path = absl::StrCat(directory, "/", kIdentityFileName);
-    BERTH_ASSIGN_OR_RETURN(const std::optional<std::string> uuid, ReadIdentityFile(path));
+    BERTH_ASSIGN_OR_RETURN(const std::optional<Uuid> uuid, ReadIdentityFile(path));
     if (!uuid) continue;
     if (!found) {
       found = NodeIdentity{*uuid, path, false};
     } else if (found->uuid != *uuid) {
       return absl::FailedPreconditionError(
-          absl::StrCat("node identity: ", found->path, " contains the uuid ", found->uuid, ", but ",
-                       path, " contains ", *uuid,
+          absl::StrCat("node identity: ", found->path, " contains the uuid ",
+                       found->uuid.ToString(), ", but ", path, " contains ", uuid->ToString(),
                        ": keep the file with the uuid that `berth node show` prints for this "
                        "node, and remove the other"));
     }
@@ -95,10 +95,10 @@ absl::StatusOr<std::optional<NodeIdentity>> FindIdentity(
   return found;
 }
 
-absl::Status WriteIdentity(const std::string& directory, absl::string_view uuid) {
+absl::Status WriteIdentity(const std::string& directory, const Uuid& uuid) {
   const std::string path = absl::StrCat(directory, "/", kIdentityFileName);
-  const std::string temporary = absl::StrCat(path, ".", getpid(), ".", RandomUuid());
-  const absl::Status written = WriteSynced(temporary, absl::StrCat(uuid, "\n"));
+  const std::string temporary = absl::StrCat(path, ".", getpid(), ".", Uuid::Random().ToString());
+  const absl::Status written = WriteSynced(temporary, absl::StrCat(uuid.ToString(), "\n"));
   if (!written.ok()) {
     unlink(temporary.c_str());
     return written;
@@ -123,7 +123,7 @@ absl::StatusOr<NodeIdentity> EnsureIdentity(const std::vector<std::string>& dire
   std::error_code failure;
   std::filesystem::create_directories(directory, failure);
   if (failure) return Failed("create directory", directory, failure.value());
-  NodeIdentity identity{RandomUuid(), absl::StrCat(directory, "/", kIdentityFileName), true};
+  NodeIdentity identity{Uuid::Random(), absl::StrCat(directory, "/", kIdentityFileName), true};
   BERTH_RETURN_IF_ERROR(WriteIdentity(directory, identity.uuid));
   return identity;
 }
@@ -144,9 +144,9 @@ absl::StatusOr<std::vector<std::string>> IdentityDirectories(
   return std::vector<std::string>{absl::StrCat(state_path, "/nodes/", node_name)};
 }
 
-std::vector<std::string> FindRetired(const std::string& state_path,
-                                     const std::vector<std::string>& own, bool complete) {
-  std::vector<std::string> retired;
+std::vector<Uuid> FindRetired(const std::string& state_path, const std::vector<Uuid>& own,
+                              bool complete) {
+  std::vector<Uuid> retired;
   if (!complete) return retired;  // a node that was not reached yet would look retired
   std::vector<std::string> directories = {state_path};
   std::error_code ignored;
@@ -156,7 +156,7 @@ std::vector<std::string> FindRetired(const std::string& state_path,
   for (const std::string& directory : directories) {
     const absl::StatusOr<std::optional<NodeIdentity>> found = FindIdentity({directory});
     if (!found.ok() || !*found) continue;
-    const std::string& uuid = (*found)->uuid;
+    const Uuid& uuid = (*found)->uuid;
     if (std::find(own.begin(), own.end(), uuid) == own.end()) retired.push_back(uuid);
   }
   return retired;
@@ -180,15 +180,16 @@ absl::StatusOr<IdentityCheck> CheckIdentity(const NodeIdentity& identity, absl::
   for (const NodeRecord& record : records) {
     if (record.uuid == identity.uuid || record.name != name) continue;
     return absl::FailedPreconditionError(absl::StrCat(
-        "name conflict: placement has a node ", name, " with uuid ", record.uuid, " on host ",
-        record.host, ", but the identity file ", identity.path, " has uuid ", identity.uuid,
+        "name conflict: placement has a node ", name, " with uuid ", record.uuid.ToString(),
+        " on host ", record.host, ", but the identity file ", identity.path, " has uuid ",
+        identity.uuid.ToString(),
         identity.created ? ", which is new, so the old uuid was lost (lost state)" : ""));
   }
   for (const NodeRecord& record : records) {
     const bool lost = identity.created && by_uuid == nullptr;
     if (!lost || several_nodes || record.host != host) continue;
     return absl::FailedPreconditionError(
-        absl::StrCat("lost state: placement has node ", record.uuid, " of host ", host,
+        absl::StrCat("lost state: placement has node ", record.uuid.ToString(), " of host ", host,
                      ", but no identity file was found: restore it, or delete the node"));
   }
   if (by_uuid == nullptr) {

@@ -13,13 +13,14 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "tracker/ground/uuid.h"
 
 namespace berth::tracker {
 
 inline constexpr char kIdentityFileName[] = "compute_id";
 
 struct NodeIdentity {
-  std::string uuid;
+  Uuid uuid;
   std::string path;      // the first file that has this uuid
   bool created = false;  // no file had a uuid, so this uuid was just drawn
 };
@@ -36,7 +37,7 @@ absl::StatusOr<std::optional<NodeIdentity>> FindIdentity(
 //
 // AlreadyExists if the file exists already; that file is not changed. FailedPrecondition for every
 // other failure.
-absl::Status WriteIdentity(const std::string& directory, absl::string_view uuid);
+absl::Status WriteIdentity(const std::string& directory, const Uuid& uuid);
 
 // Finds the identity of a node. If there is none, writes a new one into the last of `directories`,
 // and creates this directory if it does not exist. Fails as FindIdentity and WriteIdentity do.
@@ -53,12 +54,12 @@ absl::StatusOr<std::vector<std::string>> IdentityDirectories(
 // Returns the uuids of retired nodes. A node is retired if it has an identity file below the state
 // directory and its uuid is not in `own` (T-40). Returns none if `complete` is false. `complete`
 // says that every configured node has found its identity, so that `own` has all uuids.
-std::vector<std::string> FindRetired(const std::string& state_path,
-                                     const std::vector<std::string>& own, bool complete);
+std::vector<Uuid> FindRetired(const std::string& state_path, const std::vector<Uuid>& own,
+                              bool complete);
 
 // A node as placement has recorded it.
 struct NodeRecord {
-  std::string uuid;
+  Uuid uuid;
   std::string name;
   std::string host;
 };

@@ -11,6 +11,8 @@
 #include <string>
 #include <vector>
 
+#include "tracker/ground/uuid.h"
+
 namespace berth::tracker {
 
 // The inventory that a file adds for one class. A file need only have the total.
@@ -30,12 +32,12 @@ struct AddedInventory {
 // that no other entry names.
 struct ProviderEntry {
   std::string source;  // FILE:LINE, for messages
-  std::string uuid;    // in lower case
+  Uuid uuid;           // nil: the entry has none
   std::string name;
   std::map<std::string, AddedInventory> inventories;  // by class; every name begins with CUSTOM_
   std::set<std::string> traits;                       // every name begins with CUSTOM_
 
-  bool every_root() const { return uuid.empty() && name.empty(); }
+  bool every_root() const { return IsNil(uuid) && name.empty(); }
 };
 
 // The content of all provider configuration files.

@@ -13,6 +13,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "tracker/ground/status_macros.h"
+#include "tracker/ground/uuid.h"
 #include "tracker/settings/provider_yaml.h"
 
 namespace berth::tracker {
@@ -54,13 +55,13 @@ absl::StatusOr<std::string> ReadYamlFile(const std::string& path) {
 
 // Checks that no two entries name a provider in the same way.
 absl::Status CheckNamedOnce(const std::vector<ProviderEntry>& entries) {
-  std::map<std::pair<std::string, std::string>, const ProviderEntry*> seen;
+  std::map<std::pair<Uuid, std::string>, const ProviderEntry*> seen;
   for (const ProviderEntry& entry : entries) {
     const auto [known, added] = seen.try_emplace({entry.uuid, entry.name}, &entry);
     if (added) continue;
-    const std::string what = entry.every_root()   ? "uuid $COMPUTE_NODE"
-                             : entry.uuid.empty() ? absl::StrCat("name ", entry.name)
-                                                  : absl::StrCat("uuid ", entry.uuid);
+    const std::string what = entry.every_root()  ? "uuid $COMPUTE_NODE"
+                             : IsNil(entry.uuid) ? absl::StrCat("name ", entry.name)
+                                                 : absl::StrCat("uuid ", entry.uuid.ToString());
     return absl::InvalidArgumentError(absl::StrCat(entry.source, ": identification: the ", what,
                                                    " has an entry already, at ",
                                                    known->second->source));

@@ -162,11 +162,11 @@ class ProviderYaml {
       return absl::OkStatus();
     }
     const std::string text = uuid->IsScalar() ? uuid->Scalar() : "";
-    const std::optional<std::string> canonical = CanonicalUuid(text);
-    if (!canonical && text != kEveryRoot) {
+    const std::optional<Uuid> parsed = ParseName(text);
+    if (!parsed && text != kEveryRoot) {
       return Wrong(*uuid, path + ".uuid", "must be a uuid or $COMPUTE_NODE");
     }
-    entry->uuid = canonical.value_or("");
+    entry->uuid = parsed.value_or(Uuid());
     return absl::OkStatus();
   }
 

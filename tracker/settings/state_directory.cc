@@ -66,7 +66,7 @@ absl::StatusOr<std::string> MachineId(const StateDirectory& state) {
   const std::string path = absl::StrCat(state.path(), "/machine_id");
   id = FirstWord(path);
   if (!id.empty()) return id;
-  id = RandomUuid();
+  id = Uuid::Random().ToString();
   std::ofstream file(path);
   file << id << '\n';
   file.flush();

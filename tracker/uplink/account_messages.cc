@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_join.h"
 #include "tracker/devices/pool.h"
+#include "tracker/ground/uuid.h"
 #include "tracker/uplink/facts_messages.h"
 
 namespace berth::tracker {
@@ -62,7 +63,7 @@ v1::PciPool WirePool(const DevicePool& pool) {
   }
   if (pool.key.numa_node) wire.set_numa_cell(*pool.key.numa_node);
   wire.set_count(static_cast<int32_t>(pool.count));
-  wire.set_provider_uuid(pool.provider_uuid);
+  wire.set_provider_uuid(TextOrEmpty(pool.provider_uuid));
   return wire;
 }
 

@@ -42,9 +42,9 @@ v1::GuestState WireState(GuestState state) {
 
 v1::WantedProvider WireProvider(const WantedProvider& provider, const KnownProvider* known) {
   v1::WantedProvider wire;
-  wire.set_uuid(provider.uuid);
+  wire.set_uuid(provider.uuid.ToString());
   wire.set_name(provider.name);
-  wire.set_parent_uuid(provider.parent_uuid);
+  wire.set_parent_uuid(TextOrEmpty(provider.parent_uuid));
   if (known != nullptr) wire.set_base_generation(known->generation);
   for (const auto& [name, inventory] : provider.inventories) {
     v1::Inventory& item = (*wire.mutable_inventories())[name];
@@ -67,17 +67,17 @@ v1::WantedProvider WireProvider(const WantedProvider& provider, const KnownProvi
 
 v1::HeldAllocations WireHolding(const WantedHolding& holding) {
   v1::HeldAllocations wire;
-  wire.set_consumer_uuid(holding.consumer_uuid);
+  wire.set_consumer_uuid(holding.consumer_uuid.ToString());
   wire.set_generation(holding.generation);
   for (const auto& [provider, amounts] : holding.amounts) {
     v1::ProviderAllocation* const item = wire.add_allocations();
-    item->set_provider_uuid(provider);
+    item->set_provider_uuid(provider.ToString());
     item->mutable_resources()->insert(amounts.begin(), amounts.end());
   }
   return wire;
 }
 
-const KnownProvider* FindKnown(const std::optional<Records>& records, const std::string& uuid) {
+const KnownProvider* FindKnown(const std::optional<Records>& records, const Uuid& uuid) {
   if (!records) return nullptr;
   for (const KnownProvider& provider : records->tree) {
     if (provider.uuid == uuid) return &provider;
@@ -107,7 +107,7 @@ void AddRemoved(const std::vector<WantedProvider>& before, const std::vector<Wan
     const bool stays = std::any_of(now.begin(), now.end(), [&](const WantedProvider& provider) {
       return provider.uuid == gone->uuid;
     });
-    if (!stays) wire->add_removed_provider_uuids(gone->uuid);
+    if (!stays) wire->add_removed_provider_uuids(gone->uuid.ToString());
   }
 }
 
@@ -176,9 +176,9 @@ Inventory ReadInventory(const v1::Inventory& wire) {
 
 KnownProvider ReadProvider(const v1::Provider& wire) {
   KnownProvider provider;
-  provider.uuid = CanonicalIfUuid(wire.uuid());
+  provider.uuid = UuidOrNil(wire.uuid());
   provider.name = wire.name();
-  provider.parent_uuid = CanonicalIfUuid(wire.parent_uuid());
+  provider.parent_uuid = UuidOrNil(wire.parent_uuid());
   provider.generation = wire.generation();
   for (const auto& [name, item] : wire.inventories()) {
     provider.inventories[name] = ReadInventory(item);
@@ -211,7 +211,7 @@ v1::FindingKind WireKind(Finding::Kind kind) {
 
 v1::Orphan WireOrphan(const Orphan& orphan) {
   v1::Orphan wire;
-  wire.set_uuid(orphan.uuid);
+  wire.set_uuid(orphan.uuid.ToString());
   wire.set_name(orphan.name);
   wire.set_vcpus(orphan.usage.vcpus);
   wire.set_memory_mib(orphan.usage.memory_mib);
@@ -265,7 +265,7 @@ v1::Report WireReport(const Outbox::Outgoing& report, const std::optional<Record
                       const PassOutcome& outcome) {
   const Report& told = report.audit->report;
   v1::Report wire;
-  wire.set_node_uuid(told.node_uuid);
+  wire.set_node_uuid(told.node_uuid.ToString());
   wire.set_node_name(told.node_name);
   wire.set_sequence(report.sequence);
   wire.set_kind(report.snapshot ? v1::REPORT_KIND_SNAPSHOT : v1::REPORT_KIND_DELTA);
@@ -312,7 +312,9 @@ std::string ReadReason(const google::rpc::Status& status) {
 std::vector<KnownProvider> ReadProviders(
     const google::protobuf::RepeatedPtrField<v1::Provider>& providers) {
   std::vector<KnownProvider> tree;
-  for (const v1::Provider& provider : providers) tree.push_back(ReadProvider(provider));
+  for (const v1::Provider& provider : providers) {
+    if (ParseName(provider.uuid())) tree.push_back(ReadProvider(provider));
+  }
   return tree;
 }
 

@@ -39,6 +39,7 @@ placement::v1::Report WireReport(const Outbox::Outgoing& report,
 // Returns the reason of a refusal by placement: the reason of the ErrorInfo in `status`, for
 // example TRACKER_FENCED. Empty if `status` has no ErrorInfo of placement's domain.
 std::string ReadReason(const google::rpc::Status& status);
+// Leaves out a provider whose uuid cannot be read.
 std::vector<KnownProvider> ReadProviders(
     const google::protobuf::RepeatedPtrField<placement::v1::Provider>& providers);
 

@@ -14,6 +14,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
+#include "tracker/ground/uuid.h"
 #include "tracker/uplink/backoff.h"
 
 namespace grpc {
@@ -34,7 +35,7 @@ struct UplinkOptions {
   std::string version;
   std::string zone;     // the availability zone of the host; empty: none
   std::string address;  // of the tracker's own service; empty: there is none
-  std::vector<std::string> retired_node_uuids;
+  std::vector<Uuid> retired_node_uuids;
   absl::Time started_at;
   std::chrono::milliseconds heartbeat{10000};  // until placement's Welcome sets another interval
   std::chrono::milliseconds connect_patience{10000};  // how long to wait for placement's Welcome
@@ -62,9 +63,9 @@ struct UplinkCallbacks {
   std::function<void(const std::string& node, const absl::Status& status)> reshape_failed;
   // Called when the records of a node, and therefore the time of its next pass, may have changed.
   std::function<void()> records_changed;
-  // Called when placement orders an audit of one node, or of all nodes if `node_uuid` is empty. The
+  // Called when placement orders an audit of one node, or of all nodes if `node_uuid` is nil. The
   // order must be answered by AuditDone().
-  std::function<void(const std::string& order_id, const std::string& node_uuid)> audit_ordered;
+  std::function<void(const std::string& order_id, const Uuid& node_uuid)> audit_ordered;
 };
 
 }  // namespace berth::tracker

@@ -19,8 +19,8 @@ namespace v1 = placement::v1;
 void ReadConsumer(const v1::Consumer& wire, Records* records) {
   for (const v1::ProviderAllocation& held : wire.allocations()) {
     KnownAllocation allocation;
-    allocation.provider_uuid = CanonicalIfUuid(held.provider_uuid());
-    allocation.consumer_uuid = CanonicalIfUuid(wire.uuid());
+    allocation.provider_uuid = UuidOrNil(held.provider_uuid());
+    allocation.consumer_uuid = UuidOrNil(wire.uuid());
     allocation.consumer_type = wire.consumer_type();
     allocation.consumer_generation = wire.generation();
     for (const auto& [name, amount] : held.resources()) {
@@ -32,11 +32,11 @@ void ReadConsumer(const v1::Consumer& wire, Records* records) {
 
 // Removes those elements of `list` whose `key` a push removes or replaces.
 template <typename Element, typename Removed, typename Replaced>
-void Erase(const Removed& removed, const Replaced& replaced, std::string Element::*key,
+void Erase(const Removed& removed, const Replaced& replaced, Uuid Element::*key,
            std::vector<Element>* list) {
-  std::set<std::string> uuids;
-  for (const std::string& uuid : removed) uuids.insert(CanonicalIfUuid(uuid));
-  for (const auto& one : replaced) uuids.insert(CanonicalIfUuid(one.uuid()));
+  std::set<Uuid> uuids;
+  for (const std::string& uuid : removed) uuids.insert(UuidOrNil(uuid));
+  for (const auto& one : replaced) uuids.insert(UuidOrNil(one.uuid()));
   std::erase_if(*list, [&](const Element& one) { return uuids.count(one.*key) != 0; });
 }
 
@@ -67,20 +67,20 @@ template <typename Message>
 bool ApplyRecords(const Message& push, NodeAccount* account) {
   bool changed = false;
   for (const v1::Instance& wire : push.instances()) {
-    if (account->HasInstance(CanonicalIfUuid(wire.uuid()), wire.generation())) continue;
+    if (account->HasInstance(UuidOrNil(wire.uuid()), wire.generation())) continue;
     account->PutInstance(ReadInstance(wire));
     changed = true;
   }
   for (const v1::Migration& wire : push.migrations()) {
-    if (account->HasMigration(CanonicalIfUuid(wire.uuid()), wire.generation())) continue;
+    if (account->HasMigration(UuidOrNil(wire.uuid()), wire.generation())) continue;
     account->PutMigration(ReadMigration(wire));
     changed = true;
   }
   for (const std::string& uuid : push.removed_instance_uuids()) {
-    changed = account->DropInstance(CanonicalIfUuid(uuid)) || changed;
+    changed = account->DropInstance(UuidOrNil(uuid)) || changed;
   }
   for (const std::string& uuid : push.removed_migration_uuids()) {
-    changed = account->DropMigration(CanonicalIfUuid(uuid)) || changed;
+    changed = account->DropMigration(UuidOrNil(uuid)) || changed;
   }
   return changed;
 }

@@ -80,7 +80,7 @@ absl::Status CheckTexts(const std::string& path, const Record& record,
 }
 
 absl::Status CheckUuid(const std::string& field, const std::string& text) {
-  if (CanonicalUuid(text)) return absl::OkStatus();
+  if (ParseName(text)) return absl::OkStatus();
   return FieldFault(field, text.empty() ? "is required" : "is not a uuid");
 }
 
@@ -246,7 +246,7 @@ absl::Status CheckUuids(const std::string& path, const Message& message) {
   const auto found = FindText(message, [](const FieldDescriptor& field, const std::string& text) {
     const bool of_uuids =
         absl::EndsWith(field.name(), "uuid") || absl::EndsWith(field.name(), "uuids");
-    return of_uuids && !CanonicalUuid(text);
+    return of_uuids && !ParseName(text);
   });
   return found ? FieldFault(Below(path, *found), "is not a uuid") : absl::OkStatus();
 }
@@ -286,7 +286,7 @@ absl::Status CheckMigrationForm(const v1::Migration& migration) {
   BERTH_RETURN_IF_ERROR(CheckUuid("migration.instance_uuid", migration.instance_uuid()));
   BERTH_RETURN_IF_ERROR(CheckNodeUuid("migration.source_node_uuid", migration.source_node_uuid()));
   BERTH_RETURN_IF_ERROR(CheckNodeUuid(destination, migration.destination_node_uuid()));
-  if (CanonicalUuid(migration.uuid()) == CanonicalUuid(migration.instance_uuid())) {
+  if (ParseName(migration.uuid()) == ParseName(migration.instance_uuid())) {
     return FieldFault("migration.uuid", "must not be the uuid of the instance");
   }
   if (migration.type() == v1::MIGRATION_TYPE_UNSPECIFIED ||

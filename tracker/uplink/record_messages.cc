@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_join.h"
 #include "tracker/ground/check.h"
+#include "tracker/ground/uuid.h"
 #include "tracker/uplink/facts_messages.h"
 #include "tracker/uplink/record_words.h"
 
@@ -58,7 +59,7 @@ v1::PciRequest WireRequest(const DeviceRequest& request) {
   }
   if (!request.providers.has_value()) return wire;
   for (const auto& [uuid, count] : *request.providers) {
-    for (int64_t i = 0; i < count; ++i) wire.add_provider_uuids(uuid);
+    for (int64_t i = 0; i < count; ++i) wire.add_provider_uuids(uuid.ToString());
   }
   return wire;
 }
@@ -77,7 +78,7 @@ v1::Flavor WireFlavor(const Flavor& flavor) {
 
 v1::MigrationContext WireContext(const MigrationContext& context) {
   v1::MigrationContext wire;
-  wire.set_migration_uuid(context.migration_uuid);
+  wire.set_migration_uuid(TextOrEmpty(context.migration_uuid));
   if (context.old_flavor.has_value()) *wire.mutable_old_flavor() = WireFlavor(*context.old_flavor);
   if (context.new_flavor.has_value()) *wire.mutable_new_flavor() = WireFlavor(*context.new_flavor);
   WireAssigned(context.old_assigned, wire.mutable_old_numa_cells(),
@@ -121,7 +122,7 @@ v1::GuestCell WireGuestCell(const GuestCell& cell) {
 
 v1::NamedUnit WireUnit(const NamedUnit& unit) {
   v1::NamedUnit wire;
-  wire.set_provider_uuid(unit.provider_uuid);
+  wire.set_provider_uuid(unit.provider_uuid.ToString());
   wire.set_resource_class(unit.resource_class);
   wire.set_name(unit.name);
   return wire;
@@ -129,10 +130,10 @@ v1::NamedUnit WireUnit(const NamedUnit& unit) {
 
 v1::Instance WireInstance(const Instance& instance) {
   v1::Instance wire;
-  wire.set_uuid(instance.uuid);
+  wire.set_uuid(instance.uuid.ToString());
   wire.set_generation(instance.generation);
   wire.set_host(instance.on.host);
-  wire.set_node_uuid(instance.on.node_uuid);
+  wire.set_node_uuid(TextOrEmpty(instance.on.node_uuid));
   wire.set_claimed_generation(instance.claimed_generation);
   wire.set_project_id(instance.project_id);
   wire.set_vm_state(instance.vm_state);
@@ -156,18 +157,18 @@ v1::Instance WireInstance(const Instance& instance) {
 
 v1::Migration WireMigration(const Migration& migration) {
   v1::Migration wire;
-  wire.set_uuid(migration.uuid);
+  wire.set_uuid(migration.uuid.ToString());
   wire.set_generation(migration.generation);
-  wire.set_instance_uuid(migration.instance_uuid);
+  wire.set_instance_uuid(migration.instance_uuid.ToString());
   wire.set_type(migration.type == MigrationType::kCold     ? v1::MIGRATION_TYPE_COLD
                 : migration.type == MigrationType::kResize ? v1::MIGRATION_TYPE_RESIZE
                 : migration.type == MigrationType::kLive   ? v1::MIGRATION_TYPE_LIVE
                                                            : v1::MIGRATION_TYPE_EVACUATION);
   wire.set_status(migration.status);
   wire.set_source_host(migration.source.host);
-  wire.set_source_node_uuid(migration.source.node_uuid);
+  wire.set_source_node_uuid(TextOrEmpty(migration.source.node_uuid));
   wire.set_destination_host(migration.destination.host);
-  wire.set_destination_node_uuid(migration.destination.node_uuid);
+  wire.set_destination_node_uuid(TextOrEmpty(migration.destination.node_uuid));
   wire.set_old_flavor_id(migration.old_flavor_id);
   wire.set_new_flavor_id(migration.new_flavor_id);
   *wire.mutable_created_at() = WireTime(migration.created_at);
@@ -175,16 +176,16 @@ v1::Migration WireMigration(const Migration& migration) {
   return wire;
 }
 
-v1::RecordWrite WireWrite(const RecordWrites::Outgoing& write, const std::string& node_uuid) {
+v1::RecordWrite WireWrite(const RecordWrites::Outgoing& write, const Uuid& node_uuid) {
   v1::RecordWrite wire;
   wire.set_write_id(write.id);
-  wire.set_node_uuid(node_uuid);
+  wire.set_node_uuid(node_uuid.ToString());
   if (write.withdraw) {
     wire.set_withdraw(true);
-    wire.mutable_instance()->set_uuid(write.instance.uuid);
+    wire.mutable_instance()->set_uuid(write.instance.uuid.ToString());
     wire.mutable_instance()->set_generation(write.instance.generation);
     if (write.migration) {
-      wire.mutable_migration()->set_uuid(write.migration->uuid);
+      wire.mutable_migration()->set_uuid(write.migration->uuid.ToString());
       wire.mutable_migration()->set_generation(write.migration->generation);
     }
     return wire;

@@ -2,7 +2,7 @@
 //
 // Pure functions. The uplink and services/tracker call them.
 //
-// Each uuid of a value is in lower case, whatever case the message has.
+// A uuid that cannot be read becomes nil.
 //
 // A value that went through a message is the same value again, with these exceptions: launched_on
 // and a request's requester_id are in no message; the times of an instance are only read; a
@@ -15,12 +15,13 @@
 #include "berth/placement/v1/record.pb.h"
 #include "berth/placement/v1/record_write.pb.h"
 #include "tracker/account/records.h"
+#include "tracker/ground/uuid.h"
 #include "tracker/node/record_writes.h"
 
 namespace berth::tracker {
 
 // Leaves out a part that cannot be read, for example a CPU -1 of a cell or a request for no device,
-// and names the first such part in Instance::unreadable. The rest of the record counts (T-61).
+// and names the first such part in the record's `unreadable`. The rest of the record counts (T-61).
 Instance ReadInstance(const placement::v1::Instance& wire);
 Migration ReadMigration(const placement::v1::Migration& wire);
 // An amount that no node has becomes 0.
@@ -30,7 +31,7 @@ placement::v1::Instance WireInstance(const Instance& instance);
 placement::v1::Migration WireMigration(const Migration& migration);
 // `node_uuid`: of the node that writes. A withdrawal has only uuids and generations.
 placement::v1::RecordWrite WireWrite(const RecordWrites::Outgoing& write,
-                                     const std::string& node_uuid);
+                                     const Uuid& node_uuid);
 placement::v1::GuestCell WireGuestCell(const GuestCell& cell);
 placement::v1::NamedUnit WireUnit(const NamedUnit& unit);
 

@@ -23,6 +23,17 @@ constexpr size_t kQuotedMax = 64;  // bytes of a word that cannot be read
 // requests, whose numbers are bounded here.
 class RecordReader {
  public:
+  // Reads the uuid in `field`. Nil if it cannot be read, or is nil, which names nothing.
+  Uuid ReadUuid(const std::string& text, const char* field) {
+    const std::optional<Uuid> uuid = ParseName(text);
+    if (!uuid) Note(absl::StrCat(field, " is not a uuid"));
+    return uuid.value_or(Uuid());
+  }
+  // Likewise. An empty text is nil.
+  Uuid ReadUuidIfAny(const std::string& text, const char* field) {
+    return text.empty() ? Uuid() : ReadUuid(text, field);
+  }
+
   // Reads one of `words`. An empty text is an absent value.
   template <typename Value, size_t kCount>
   std::optional<Value> ReadWord(const Word<Value> (&words)[kCount], const std::string& text,
@@ -77,7 +88,7 @@ class RecordReader {
     for (const v1::PciDevice& device : devices) assigned.devices.push_back(device.address());
     for (const v1::NamedUnit& unit : units) {
       assigned.units.push_back(
-          {CanonicalIfUuid(unit.provider_uuid()), unit.resource_class(), unit.name()});
+          {ReadUuid(unit.provider_uuid(), "provider_uuid"), unit.resource_class(), unit.name()});
     }
     return assigned;
   }
@@ -115,7 +126,7 @@ class RecordReader {
 
   MigrationContext ReadContext(const v1::MigrationContext& wire) {
     MigrationContext context;
-    context.migration_uuid = CanonicalIfUuid(wire.migration_uuid());
+    context.migration_uuid = ReadUuidIfAny(wire.migration_uuid(), "migration_uuid");
     if (wire.has_old_flavor()) context.old_flavor = Read(wire.old_flavor());
     if (wire.has_new_flavor()) context.new_flavor = Read(wire.new_flavor());
     context.old_assigned = ReadAssigned(wire.old_numa_cells(), wire.old_emulator_threads_policy(),
@@ -166,11 +177,12 @@ class RecordReader {
     return false;
   }
   // A request names a provider once for each device. If it names fewer, the first has the rest.
-  static std::map<std::string, int64_t> ReadShares(const v1::PciRequest& wire) {
-    std::map<std::string, int64_t> shares;
-    for (const std::string& uuid : wire.provider_uuids()) ++shares[CanonicalIfUuid(uuid)];
+  std::map<Uuid, int64_t> ReadShares(const v1::PciRequest& wire) {
+    std::map<Uuid, int64_t> shares;
+    for (const std::string& uuid : wire.provider_uuids())
+      ++shares[ReadUuid(uuid, "provider_uuids")];
     const int64_t missing = wire.count() - wire.provider_uuids_size();
-    if (missing > 0) shares[CanonicalIfUuid(wire.provider_uuids(0))] += missing;
+    if (missing > 0) shares[UuidOrNil(wire.provider_uuids(0))] += missing;
     return shares;
   }
 
@@ -189,9 +201,9 @@ Flavor ReadFlavor(const v1::Flavor& wire) { return RecordReader().Read(wire); }
 Instance ReadInstance(const v1::Instance& wire) {
   RecordReader reader;
   Instance instance;
-  instance.uuid = CanonicalIfUuid(wire.uuid());
+  instance.uuid = reader.ReadUuid(wire.uuid(), "uuid");
   instance.generation = wire.generation();
-  instance.on = {wire.host(), CanonicalIfUuid(wire.node_uuid())};
+  instance.on = {wire.host(), reader.ReadUuidIfAny(wire.node_uuid(), "node_uuid")};
   instance.claimed_generation = wire.claimed_generation();
   instance.project_id = wire.project_id();
   instance.vm_state = wire.vm_state();
@@ -211,10 +223,11 @@ Instance ReadInstance(const v1::Instance& wire) {
 }
 
 Migration ReadMigration(const v1::Migration& wire) {
+  RecordReader reader;
   Migration migration;
-  migration.uuid = CanonicalIfUuid(wire.uuid());
+  migration.uuid = reader.ReadUuid(wire.uuid(), "uuid");
   migration.generation = wire.generation();
-  migration.instance_uuid = CanonicalIfUuid(wire.instance_uuid());
+  migration.instance_uuid = reader.ReadUuid(wire.instance_uuid(), "instance_uuid");
   switch (wire.type()) {
     case v1::MIGRATION_TYPE_RESIZE:
       migration.type = MigrationType::kResize;
@@ -229,12 +242,16 @@ Migration ReadMigration(const v1::Migration& wire) {
       migration.type = MigrationType::kCold;
   }
   migration.status = wire.status();
-  migration.source = {wire.source_host(), CanonicalIfUuid(wire.source_node_uuid())};
-  migration.destination = {wire.destination_host(), CanonicalIfUuid(wire.destination_node_uuid())};
+  migration.source = {wire.source_host(),
+                      reader.ReadUuidIfAny(wire.source_node_uuid(), "source_node_uuid")};
+  migration.destination = {
+      wire.destination_host(),
+      reader.ReadUuidIfAny(wire.destination_node_uuid(), "destination_node_uuid")};
   migration.old_flavor_id = wire.old_flavor_id();
   migration.new_flavor_id = wire.new_flavor_id();
   migration.created_at = ReadTime(wire.created_at());
   if (wire.has_updated_at()) migration.updated_at = ReadTime(wire.updated_at());
+  migration.unreadable = reader.unreadable();
   return migration;
 }
 

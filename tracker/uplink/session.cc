@@ -26,9 +26,9 @@ bool NotReady(const Node& node) {
   return node.view().last.result == PassOutcome::Result::kNotReady;
 }
 
-void AddDigest(const std::string& uuid, const Node& node, v1::Hello* hello) {
+void AddDigest(const Uuid& uuid, const Node& node, v1::Hello* hello) {
   v1::NodeDigest* const digest = hello->add_nodes();
-  digest->set_node_uuid(uuid);
+  digest->set_node_uuid(uuid.ToString());
   digest->set_node_name(node.name());
   digest->set_digest(node.acknowledged_digest());
   const std::optional<LedgerRevision> told = node.told_up_to();
@@ -165,10 +165,10 @@ UplinkSession::Clock::time_point UplinkSession::NextDue(bool silent) const {
 }
 
 Node* UplinkSession::Find(const std::string& node_uuid) const {
-  const std::string canonical = CanonicalIfUuid(node_uuid);
+  const std::optional<Uuid> uuid = Uuid::Parse(node_uuid);
   for (Node* const node : nodes_) {
     const std::optional<NodeIdentity> identity = node->identity();
-    if (identity && identity->uuid == canonical) return node;
+    if (identity && identity->uuid == uuid) return node;
   }
   return nullptr;
 }
@@ -200,14 +200,14 @@ bool UplinkSession::MakeRequest() {
 
 // Makes the first Hello. Makes another Hello when a further node has found its identity.
 bool UplinkSession::MakeHello() {
-  std::set<std::string> known;
+  std::map<Uuid, const Node*> known;
   for (const Node* const node : nodes_) {
     const std::optional<NodeIdentity> identity = node->identity();
-    if (identity) known.insert(identity->uuid);
+    if (identity) known.emplace(identity->uuid, node);
   }
   if (known.empty() || known == greeted_) return false;
   v1::Hello* const hello = request_.mutable_hello();
-  for (const std::string& uuid : known) AddDigest(uuid, *Find(uuid), hello);
+  for (const auto& [uuid, node] : known) AddDigest(uuid, *node, hello);
   greeted_ = std::move(known);
   hello->set_host(options_.host);
   hello->set_binary(options_.binary);
@@ -216,7 +216,9 @@ bool UplinkSession::MakeHello() {
   hello->set_version(options_.version);
   hello->set_zone(options_.zone);
   hello->set_address(options_.address);
-  for (const std::string& uuid : options_.retired_node_uuids) hello->add_retired_node_uuids(uuid);
+  for (const Uuid& uuid : options_.retired_node_uuids) {
+    hello->add_retired_node_uuids(uuid.ToString());
+  }
   *hello->mutable_started_at() = WireTime(options_.started_at);
   if (!counts_->registered.service_uuid().empty()) {
     *hello->mutable_registered() = counts_->registered;
@@ -283,8 +285,9 @@ bool UplinkSession::MakeAuditDone() {
   }
   for (const Node* const node : nodes_) {
     const Node::View view = node->view();
-    if (view.uuid.empty()) continue;
-    (*request_.mutable_audit_done()->mutable_audits())[view.uuid] = WireSummary(view.last);
+    if (IsNil(view.uuid)) continue;
+    (*request_.mutable_audit_done()->mutable_audits())[view.uuid.ToString()] =
+        WireSummary(view.last);
   }
   return true;
 }
@@ -299,9 +302,9 @@ bool UplinkSession::MakeBeat() {
   for (const Node* const node : nodes_) {
     const Node::View view = node->view();
     const bool overdue = node->AuditOverdue(now);
-    if (view.uuid.empty() && !overdue) continue;
+    if (IsNil(view.uuid) && !overdue) continue;
     v1::NodeBeat* const item = beat->add_nodes();
-    item->set_node_uuid(view.uuid);
+    item->set_node_uuid(TextOrEmpty(view.uuid));
     *item->mutable_audit() = WireSummary(view.last);
     item->set_audit_overdue(overdue);
     if (view.unsettled_since) {

@@ -28,6 +28,7 @@
 #include "berth/placement/v1/report.grpc.pb.h"
 #include "berth/placement/v1/report.pb.h"
 #include "tracker/ground/mutex.h"
+#include "tracker/ground/uuid.h"
 #include "tracker/node/node.h"
 #include "tracker/uplink/alarm.h"
 #include "tracker/uplink/options.h"
@@ -136,9 +137,9 @@ class UplinkSession final : public grpc::ClientBidiReactor<placement::v1::Sessio
   // Only Work() uses these members. gRPC has the messages while they are sent or received.
   placement::v1::SessionRequest request_;
   Response response_;
-  Clock::time_point patience_;            // when a session without a Welcome is ended
-  std::set<std::string> greeted_;         // the nodes that the last Hello named
-  std::set<std::string> welcomed_nodes_;  // the nodes about which a Welcome was processed
+  Clock::time_point patience_;           // when a session without a Welcome is ended
+  std::map<Uuid, const Node*> greeted_;  // the nodes that the last Hello named
+  std::set<Uuid> welcomed_nodes_;        // the nodes about which a Welcome was processed
   std::map<const Node*, Clock::time_point> not_before_;  // when a node may send its next report
   std::map<const Node*, absl::Status> refusals_;  // of a node's last report; they are logged once
   placement::v1::Push push_;  // the joined slices of a push whose last slice has not come yet

@@ -32,7 +32,7 @@ Standing ReadStanding(v1::NodeStanding standing) {
 }
 
 NodeRecord ReadRecord(const v1::RecordedNode& wire) {
-  return {CanonicalIfUuid(wire.node_uuid()), wire.node_name(), wire.host()};
+  return {UuidOrNil(wire.node_uuid()), wire.node_name(), wire.host()};
 }
 
 // At most an hour; 0 if the duration is negative.
@@ -71,7 +71,7 @@ void UplinkSession::Hear(const Response& response) {
   }
   if (response.has_audit_order()) {
     callbacks_.audit_ordered(response.audit_order().order_id(),
-                             CanonicalIfUuid(response.audit_order().node_uuid()));
+                             UuidOrNil(response.audit_order().node_uuid()));
   }
 }
 
@@ -106,7 +106,7 @@ void UplinkSession::HearWelcome(const v1::Welcome& welcome) {
 void UplinkSession::WelcomeNode(const v1::NodeWelcome& told, std::vector<NodeRecord> records,
                                 Node* node) {
   if (told.has_recorded()) {
-    const std::string uuid = CanonicalIfUuid(told.node_uuid());
+    const Uuid uuid = UuidOrNil(told.node_uuid());
     std::erase_if(records, [&](const NodeRecord& one) { return one.uuid == uuid; });
     records.push_back(ReadRecord(told.recorded()));
   }
@@ -123,9 +123,9 @@ void UplinkSession::WelcomeNode(const v1::NodeWelcome& told, std::vector<NodeRec
 void UplinkSession::HearAck(const v1::Ack& ack) {
   Node* const node = Find(ack.node_uuid());
   if (node == nullptr) return;
-  std::map<std::string, int64_t> generations;
+  std::map<Uuid, int64_t> generations;
   for (const v1::ProviderGenerations& item : ack.generations()) {
-    generations[CanonicalIfUuid(item.provider_uuid())] = item.generation();
+    generations[UuidOrNil(item.provider_uuid())] = item.generation();
   }
   node->Acknowledge(ack.sequence(), generations,
                     {ack.unknown_traits().begin(), ack.unknown_traits().end()}, Clock::now());

@@ -6,6 +6,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "tests/worlds/short_uuid.h"
 #include "tracker/account/leftovers.h"
 #include "tracker/audit/inventory.h"
 
@@ -21,14 +22,14 @@ const std::map<std::string, double> kInitialRatios = {
     {"cpu_allocation_ratio", 16}, {"ram_allocation_ratio", 1.5}, {"disk_allocation_ratio", 1}};
 
 struct Recorded {
-  std::map<std::string, Instance> instances;
+  std::map<tracker::Uuid, Instance> instances;
   std::vector<Migration> migrations;
 };
 
 Recorded ReadRecords(const NovaWorld& world, const Json& setup) {
   Recorded records;
   for (const Json& from : setup.at("instances")) {
-    records.instances.emplace(from.at("uuid"), ReadInstance(world, from));
+    records.instances.emplace(ReadUuid(from.at("uuid")), ReadInstance(world, from));
   }
   for (const Json& from : setup.at("migrations")) {
     if (!from.value("deleted", false)) records.migrations.push_back(ReadMigration(world, from));
@@ -75,7 +76,7 @@ bool HasForeignContext(const NovaWorld& world, const Instance& instance,
 // The cells as they are counted if every instance with a foreign context has the new values of that
 // context, as Nova has it. Null: there is no such instance.
 Json CellsByForeignContexts(const NovaWorld& world, const Recorded& records) {
-  std::map<std::string, Instance> instances = records.instances;
+  std::map<tracker::Uuid, Instance> instances = records.instances;
   bool found = false;
   for (auto& [uuid, instance] : instances) {
     if (!HasForeignContext(world, instance, records.migrations)) continue;
@@ -186,12 +187,16 @@ void CompareLeftovers(const NodeAccount& account, const Recorded& records, const
                       const std::string& where, Report* report) {
   const Json& setup = line.at("setup");
   const Json& expect = line.at("expect");
-  std::set<std::string> consumers;
-  for (const auto& [uuid, amounts] : setup.at("allocations").items()) consumers.insert(uuid);
+  std::set<tracker::Uuid> consumers;
+  for (const auto& [uuid, amounts] : setup.at("allocations").items()) {
+    consumers.insert(tracker::ShortUuid(uuid));
+  }
   std::set<std::string> deleted;
   if (!setup.at("node_is_new")) {
     for (const auto& consumer : tracker::JudgeConsumers(account, records.instances, consumers)) {
-      if (consumer.verdict == tracker::ConsumerVerdict::kDeleted) deleted.insert(consumer.uuid);
+      if (consumer.verdict == tracker::ConsumerVerdict::kDeleted) {
+        deleted.insert(tracker::ShortName(consumer.uuid));
+      }
     }
   }
   const std::set<std::string> wanted = expect.at("allocations_deleted");
@@ -200,7 +205,9 @@ void CompareLeftovers(const NodeAccount& account, const Recorded& records, const
                                             ", not ", Json(wanted).dump()));
   }
   Json changed = Json::object();
-  for (const std::string& uuid : account.stale_migrations()) changed[uuid] = "error";
+  for (const tracker::Uuid& uuid : account.stale_migrations()) {
+    changed[tracker::ShortName(uuid)] = "error";
+  }
   CompareFields(expect.at("statuses_changed"), changed, "statuses_changed", where, report);
   CompareFields(changed, expect.at("statuses_changed"), "statuses_changed", where, report);
 }

@@ -187,7 +187,7 @@ class Comparison {
   // Whether the answer is the one that the rule demands, for rules that decide the whole answer.
   static bool RefusedBy(const std::string& rule, const Json& step, const StepOutcome& outcome) {
     const auto& reasons = outcome.reasons;
-    const std::string uuid = step.at("instance");
+    const std::string uuid = ReadUuid(step.at("instance")).ToString();
     if (rule == "T-159, T-162") return reasons.empty() && outcome.refused_by == rule;
     if (!outcome.memory_reasons.empty()) return false;
     if (rule == "T-151") return reasons.empty();
@@ -195,7 +195,7 @@ class Comparison {
     if (rule == "T-163") return reasons[0] == "Host has no NUMA topology";
     if (rule == "T-153") {
       return reasons[0] == absl::StrCat("Attempt to claim resources for instance ", uuid,
-                                        " on unknown node ", step.at("node").get<std::string>(),
+                                        " on unknown node ", ReadUuid(step.at("node")).ToString(),
                                         " failed");
     }
     if (rule == "T-181")

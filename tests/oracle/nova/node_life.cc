@@ -4,6 +4,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "tests/oracle/nova/record_form.h"
+#include "tests/worlds/short_uuid.h"
 
 namespace berth::oracle::nova {
 namespace {
@@ -95,7 +96,7 @@ StepOutcome NodeLife::Do(const Json& step) {
   } else if (absl::StartsWith(op, "drop_move_claim_at_")) {
     outcome = Drop(step, op == "drop_move_claim_at_source");
   } else if (op == "update_usage") {
-    outcome.instance = step.at("instance");
+    outcome.instance = ReadUuid(step.at("instance"));
   } else if (op == "audit") {
     ForgetUnits();
   } else {
@@ -113,10 +114,10 @@ StepOutcome NodeLife::Do(const Json& step) {
 
 StepOutcome NodeLife::ClaimInstance(const Json& step) {
   StepOutcome outcome;
-  const Instance& instance = instances_.at(step.at("instance"));
+  const Instance& instance = instances_.at(ReadUuid(step.at("instance")));
   outcome.instance = instance.uuid;
-  tracker::InstanceClaim request = {absl::StrCat("claim-", steps_), step.at("node"), instance,
-                                    ReadLimits(Field(step, "limits")),
+  tracker::InstanceClaim request = {absl::StrCat("claim-", steps_), ReadUuid(step.at("node")),
+                                    instance, ReadLimits(Field(step, "limits")),
                                     ReadUnits(Field(step, "allocations"))};
   const auto memory = MemoryReasons(instance.flavor, request.limits, CountAll());
   const tracker::NodeAccount before = account_;
@@ -142,17 +143,18 @@ StepOutcome NodeLife::ClaimInstance(const Json& step) {
 
 StepOutcome NodeLife::ClaimMove(const Json& step) {
   StepOutcome outcome;
-  const Instance& instance = instances_.at(step.at("instance"));
+  const Instance& instance = instances_.at(ReadUuid(step.at("instance")));
   tracker::MoveClaim request;
   request.id = absl::StrCat("claim-", steps_);
-  request.node_uuid = step.at("node");
+  request.node_uuid = ReadUuid(step.at("node"));
   request.instance = instance;
   request.new_flavor = instance.flavor;
   if (step.contains("new_flavor")) request.new_flavor = world_.flavors.at(step.at("new_flavor"));
-  request.migration = step.contains("migration")
-                          ? migrations_.at(step.at("migration"))
-                          : tracker::NewMigration(step.at("expect").at("migration").at("uuid"),
-                                                  instance, request.new_flavor, world_.self, now());
+  request.migration =
+      step.contains("migration")
+          ? migrations_.at(ReadUuid(step.at("migration")))
+          : tracker::NewMigration(ReadUuid(step.at("expect").at("migration").at("uuid")), instance,
+                                  request.new_flavor, world_.self, now());
   request.limits = ReadLimits(Field(step, "limits"));
   request.units = ReadUnits(Field(step, "allocations"));
   const auto memory = MemoryReasons(request.new_flavor, request.limits, CountAll());
@@ -207,8 +209,8 @@ StepOutcome NodeLife::Abort(const Json& step) {
 StepOutcome NodeLife::Drop(const Json& step, bool at_source) {
   StepOutcome outcome;
   outcome.half = true;
-  outcome.instance = step.at("instance");
-  outcome.migration = step.at("migration");
+  outcome.instance = ReadUuid(step.at("instance"));
+  outcome.migration = ReadUuid(step.at("migration"));
   const Instance& instance = instances_.at(outcome.instance);
   const Migration& migration = migrations_.at(outcome.migration);
   if (at_source) {
@@ -225,7 +227,7 @@ StepOutcome NodeLife::Drop(const Json& step, bool at_source) {
 }
 
 void NodeLife::SetInstance(const Json& step) {
-  Instance instance = instances_.at(step.at("instance"));
+  Instance instance = instances_.at(ReadUuid(step.at("instance")));
   const Json& values = step.at("values");
   if (values.contains("apply_context") && instance.context.has_value()) {
     instance.assigned = instance.context->new_assigned;
@@ -237,7 +239,7 @@ void NodeLife::SetInstance(const Json& step) {
     if (key == "vm_state") instance.vm_state = text;
     if (key == "task_state") instance.task_state = text;
     if (key == "host") instance.on.host = text;
-    if (key == "node") instance.on.node_uuid = text;
+    if (key == "node") instance.on.node_uuid = tracker::ShortUuid(text);
     if (key == "flavor") instance.flavor = world_.flavors.at(text);
     if (key == "numa_topology") instance.assigned.topology.reset();
     if (key == "migration_context") {
@@ -256,7 +258,7 @@ void NodeLife::SetInstance(const Json& step) {
 }
 
 void NodeLife::SetMigration(const Json& step) {
-  const std::string uuid = step.at("migration");
+  const tracker::Uuid uuid = ReadUuid(step.at("migration"));
   if (const auto refused = refused_.find(uuid); refused != refused_.end()) {
     migrations_[uuid] = refused->second;
     refused_.erase(refused);
@@ -304,7 +306,7 @@ void NodeLife::RecordAnyway(const Json& step, const std::string& rule,
 // Nova stores the named units of a new instance only when the build saves the instance next, which
 // the recorder never did. So an audit forgets them.
 void NodeLife::ForgetUnits() {
-  for (const std::string& uuid : unstored_units_) {
+  for (const tracker::Uuid& uuid : unstored_units_) {
     Instance instance = instances_.at(uuid);
     instance.assigned.units.clear();
     PutInstance(std::move(instance));
@@ -314,13 +316,13 @@ void NodeLife::ForgetUnits() {
 
 void NodeLife::PutInstance(Instance instance) {
   account_.PutInstance(instance);
-  const std::string uuid = instance.uuid;
+  const tracker::Uuid uuid = instance.uuid;
   instances_.insert_or_assign(uuid, std::move(instance));
 }
 
 void NodeLife::PutMigration(Migration migration) {
   account_.PutMigration(migration);
-  const std::string uuid = migration.uuid;
+  const tracker::Uuid uuid = migration.uuid;
   migrations_.insert_or_assign(uuid, std::move(migration));
 }
 
@@ -360,11 +362,11 @@ bool NodeLife::ResizesInPlace() const {
   return false;
 }
 
-Json NodeLife::DescribeInstance(const std::string& uuid) const {
+Json NodeLife::DescribeInstance(const tracker::Uuid& uuid) const {
   return nova::DescribeInstance(world_, instances_.at(uuid));
 }
 
-Json NodeLife::DescribeMigration(const std::string& uuid) const {
+Json NodeLife::DescribeMigration(const tracker::Uuid& uuid) const {
   const auto refused = refused_.find(uuid);
   return nova::DescribeMigration(
       world_, refused == refused_.end() ? migrations_.at(uuid) : refused->second);

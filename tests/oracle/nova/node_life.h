@@ -24,8 +24,8 @@ inline constexpr char kAbortedStatus[] = "failed";
 struct StepOutcome {
   std::vector<std::string> reasons;  // of a refusal
   // The records that are to be compared. Empty: none.
-  std::string instance;
-  std::string migration;
+  tracker::Uuid instance;
+  tracker::Uuid migration;
   // True: Nova does the rest of what is one command in Berth in the steps that follow.
   bool half = false;
   std::string wrong;  // what must never be, whatever was recorded. Empty: nothing
@@ -51,8 +51,8 @@ class NodeLife {
   // Whether an instance is resized on its own node and has its old flavor still.
   bool ResizesInPlace() const;
   // The records, as far as a recording has them. A refused move's migration is as Nova left it.
-  Json DescribeInstance(const std::string& uuid) const;
-  Json DescribeMigration(const std::string& uuid) const;
+  Json DescribeInstance(const tracker::Uuid& uuid) const;
+  Json DescribeMigration(const tracker::Uuid& uuid) const;
 
  private:
   StepOutcome ClaimInstance(const Json& step);
@@ -78,14 +78,14 @@ class NodeLife {
   NovaWorld world_;
   tracker::ClaimSettings settings_;
   tracker::NodeAccount account_;
-  std::map<std::string, tracker::Instance> instances_;
-  std::map<std::string, tracker::Migration> migrations_;
+  std::map<tracker::Uuid, tracker::Instance> instances_;
+  std::map<tracker::Uuid, tracker::Migration> migrations_;
   std::map<std::string, tracker::OpenClaim> handles_;
   std::set<std::string> aborted_;  // handles
   // Migrations as Nova left them when it refused a move. They are written with the next
   // set_migration.
-  std::map<std::string, tracker::Migration> refused_;
-  std::set<std::string> unstored_units_;  // instances
+  std::map<tracker::Uuid, tracker::Migration> refused_;
+  std::set<tracker::Uuid> unstored_units_;  // instances
   int64_t stored_failed_builds_ = 0;
   int64_t steps_ = 0;
 };

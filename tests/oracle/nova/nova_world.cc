@@ -4,6 +4,7 @@
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "tests/worlds/short_uuid.h"
 
 namespace berth::oracle::nova {
 namespace {
@@ -131,6 +132,24 @@ std::vector<tracker::DeviceRequest> ReadRequests(const NovaWorld& world, const J
   return read;
 }
 
+Json NamesOf(const auto& uuids) {
+  Json names = Json::array();
+  for (const tracker::Uuid& uuid : uuids) names.push_back(tracker::ShortName(uuid));
+  return names;
+}
+
+Json NamesOf(const std::map<tracker::Uuid, tracker::Uuid>& uuids) {
+  Json names = Json::object();
+  for (const auto& [key, uuid] : uuids) names[tracker::ShortName(key)] = tracker::ShortName(uuid);
+  return names;
+}
+
+Json NamesOf(const std::map<std::string, tracker::Uuid>& uuids) {
+  Json names = Json::object();
+  for (const auto& [key, uuid] : uuids) names[key] = tracker::ShortName(uuid);
+  return names;
+}
+
 }  // namespace
 
 NovaWorld ReadWorld(const Json& setup) {
@@ -148,7 +167,7 @@ NovaWorld ReadWorld(const Json& setup) {
   const Json& units = At(setup, "named_units");
   for (const auto& [resource_class, names] : units.items()) {
     for (const std::string name : names) {
-      world.resources.units.insert({setup.at("node_uuid"), resource_class, name});
+      world.resources.units.insert({ReadUuid(setup.at("node_uuid")), resource_class, name});
     }
   }
   for (const auto& [name, flavor] : setup.at("flavors").items()) {
@@ -185,7 +204,7 @@ std::optional<tracker::MigrationContext> ReadContext(const NovaWorld& world, con
   read.old_flavor = NamedFlavor(world, old_flavor);
   read.new_flavor = NamedFlavor(world, new_flavor);
   if (context.is_null()) return read;
-  read.migration_uuid = context.at("migration");
+  read.migration_uuid = ReadUuid(context.at("migration"));
   read.old_assigned.topology =
       ReadTopology(At(context, "old_numa"), read.old_flavor.value_or(flavor));
   read.new_assigned.topology =
@@ -195,8 +214,8 @@ std::optional<tracker::MigrationContext> ReadContext(const NovaWorld& world, con
 
 tracker::Instance ReadInstance(const NovaWorld& world, const Json& record) {
   tracker::Instance instance;
-  instance.uuid = record.at("uuid");
-  instance.on = {TextOr(record, "host"), TextOr(record, "node")};
+  instance.uuid = ReadUuid(record.at("uuid"));
+  instance.on = {TextOr(record, "host"), tracker::ShortUuid(TextOr(record, "node"))};
   instance.project_id = record.at("project_id");
   instance.vm_state = record.at("vm_state");
   instance.task_state = TextOr(record, "task_state");
@@ -215,12 +234,14 @@ tracker::Instance ReadInstance(const NovaWorld& world, const Json& record) {
 
 tracker::Migration ReadMigration(const NovaWorld& world, const Json& record) {
   tracker::Migration migration;
-  migration.uuid = record.at("uuid");
-  migration.instance_uuid = record.at("instance");
+  migration.uuid = ReadUuid(record.at("uuid"));
+  migration.instance_uuid = ReadUuid(record.at("instance"));
   migration.type = ReadType(record.at("type"));
   migration.status = TextOr(record, "status");
-  migration.source = {TextOr(record, "source_host"), TextOr(record, "source_node")};
-  migration.destination = {TextOr(record, "dest_host"), TextOr(record, "dest_node")};
+  migration.source = {TextOr(record, "source_host"),
+                      tracker::ShortUuid(TextOr(record, "source_node"))};
+  migration.destination = {TextOr(record, "dest_host"),
+                           tracker::ShortUuid(TextOr(record, "dest_node"))};
   migration.old_flavor_id = world.flavors.at(record.at("old_flavor")).id;
   migration.new_flavor_id = world.flavors.at(record.at("new_flavor")).id;
   migration.created_at = absl::FromUnixSeconds(record.value("created_at_s", 0));
@@ -253,7 +274,7 @@ std::vector<tracker::UnitAmount> ReadUnits(const Json& allocations) {
   std::vector<tracker::UnitAmount> units;
   for (const auto& [provider, from] : allocations.items()) {
     for (const auto& [resource_class, amount] : from.at("resources").items()) {
-      units.push_back({provider, resource_class, amount});
+      units.push_back({tracker::ShortUuid(provider), resource_class, amount});
     }
   }
   return units;
@@ -286,9 +307,9 @@ Json DescribeAccount(const tracker::NodeAccount& account) {
                                   {"pages_used", pages},
                                   {"pinned_cpus", cell.usage.pinned_cpus.Cpus()}});
   }
-  described["tracked_instances"] = account.tracked_instances();
-  described["tracked_migrations"] = account.tracked_migrations();
-  described["pci_devices"] = account.owners().by_device();
+  described["tracked_instances"] = NamesOf(account.tracked_instances());
+  described["tracked_migrations"] = NamesOf(account.tracked_migrations());
+  described["pci_devices"] = NamesOf(account.owners().by_device());
   described["named_units_assigned"] = Json::array();
   for (const auto& [unit, owner] : account.owners().by_unit()) {
     described["named_units_assigned"].push_back(unit.name);
@@ -320,9 +341,9 @@ Json DescribeNaively(const NovaWorld& world, const tracker::NaiveAccount& accoun
                                   {"pages_used", pages},
                                   {"pinned_cpus", cell.pinned_cpus}});
   }
-  described["tracked_instances"] = account.tracked_instances;
-  described["tracked_migrations"] = account.tracked_migrations;
-  described["pci_devices"] = account.device_owners;
+  described["tracked_instances"] = NamesOf(account.tracked_instances);
+  described["tracked_migrations"] = NamesOf(account.tracked_migrations);
+  described["pci_devices"] = NamesOf(account.device_owners);
   described["named_units_assigned"] = Json::array();
   for (const auto& [unit, owner] : account.unit_owners) {
     described["named_units_assigned"].push_back(unit.name);

@@ -12,6 +12,7 @@
 
 #include "tests/oracle/nova/replay.h"
 #include "tests/worlds/naive_account.h"
+#include "tests/worlds/short_uuid.h"
 #include "tracker/account/account.h"
 #include "tracker/claims/terms.h"
 
@@ -25,6 +26,11 @@ struct NovaWorld {
 };
 
 NovaWorld ReadWorld(const Json& setup);
+
+// The uuid of a name. Nil if `name` is null.
+inline tracker::Uuid ReadUuid(const Json& name) {
+  return name.is_null() ? tracker::Uuid() : tracker::ShortUuid(name.get<std::string>());
+}
 
 tracker::Instance ReadInstance(const NovaWorld& world, const Json& record);
 tracker::Migration ReadMigration(const NovaWorld& world, const Json& record);

@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "tests/oracle/nova/pci_form.h"
 #include "tests/oracle/nova/pci_rules.h"
+#include "tests/worlds/short_uuid.h"
 #include "tracker/devices/device_table.h"
 
 namespace berth::oracle::nova {
@@ -21,6 +22,10 @@ using tracker::DeviceStatus;
 using tracker::PciDevice;
 
 const char* const kNoDifference = "";
+
+tracker::Uuid InstanceOf(const PciJson& step) {
+  return tracker::ShortUuid(step.at("instance").get<std::string>());
+}
 
 // A life while it is replayed.
 class PciLife {
@@ -201,14 +206,16 @@ std::string PciLife::ReplayChange(const PciJson& step) {
     table_ = tracker::DeviceTable::Load(specs_, table_.Records(), tracker::InterfacesOf(listed_));
     synced_ = false;
   } else if (op == "allocate") {
-    table_.Allocate(step.at("instance"));
+    table_.Allocate(InstanceOf(step));
   } else if (op == "free") {
-    table_.Free(step.at("instance"));
+    table_.Free(InstanceOf(step));
   } else if (op == "free_device") {
-    table_.FreeDevice(step.at("address"), step.at("instance"));
+    table_.FreeDevice(step.at("address"), InstanceOf(step));
   } else if (op == "clean") {
-    auto live = step.at("known").get<std::set<std::string>>();
-    live.merge(step.at("migrating").get<std::set<std::string>>());
+    std::set<tracker::Uuid> live;
+    for (const char* const key : {"known", "migrating"}) {
+      for (const std::string name : step.at(key)) live.insert(tracker::ShortUuid(name));
+    }
     table_.FreeAllExcept(live);
   } else {
     return "unknown operation";
@@ -274,7 +281,7 @@ std::string PciLife::ReplayClaim(const PciJson& step) {
   const PciJson before = DevicesOf(table_);
   const std::vector<tracker::DevicePool> pools = table_.Pools();
   const absl::StatusOr<std::vector<tracker::ClaimedDevice>> claimed =
-      table_.Claim(step.at("instance"), requests, affinity);
+      table_.Claim(InstanceOf(step), requests, affinity);
   if (!claimed.ok() &&
       (DevicesOf(table_) != before || CountPools(table_.Pools()) != CountPools(pools))) {
     return "T-250: a failed claim changed the devices";
@@ -360,10 +367,10 @@ void PciLife::LoadState(const PciJson& state) {
   for (const auto& [address, status] : state.at("devices").items()) {
     DeviceRecord record;
     record.status = StatusOf(status.at(0));
-    if (status.size() > 1) record.instance_uuid = status[1];
+    if (status.size() > 1) record.instance_uuid = tracker::ShortUuid(status[1].get<std::string>());
     // A taken device keeps its properties, and so does every device until the first report.
     const DeviceRecord* const known = table_.Find(address);
-    const bool keeps = known != nullptr && (!synced_ || !record.instance_uuid.empty());
+    const bool keeps = known != nullptr && (!synced_ || !IsNil(record.instance_uuid));
     record.device = keeps ? known->device : seen_.at(address);
     records.push_back(std::move(record));
   }

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "absl/strings/str_cat.h"
+#include "tests/worlds/short_uuid.h"
 
 namespace berth::oracle::nova {
 
@@ -57,7 +58,7 @@ PciJson DevicesOf(const tracker::DeviceTable& table) {
   for (const DeviceRecord& record : table.Records()) {
     PciJson& device =
         devices[record.device.address] = {std::string(DeviceStatusName(record.status))};
-    if (!record.instance_uuid.empty()) device.push_back(record.instance_uuid);
+    if (!IsNil(record.instance_uuid)) device.push_back(tracker::ShortName(record.instance_uuid));
   }
   return devices;
 }

@@ -1,6 +1,7 @@
 #include "tests/oracle/nova/record_form.h"
 
 #include "absl/strings/str_cat.h"
+#include "tests/worlds/short_uuid.h"
 
 namespace berth::oracle::nova {
 namespace {
@@ -46,15 +47,15 @@ std::string FlavorName(const NovaWorld& world, const std::string& id) {
 Json DescribeInstance(const NovaWorld& world, const Instance& instance) {
   Json described = {{"flavor", FlavorName(world, instance.flavor.id)},
                     {"host", TextOrNull(instance.on.host)},
-                    {"node", TextOrNull(instance.on.node_uuid)},
+                    {"node", TextOrNull(tracker::ShortName(instance.on.node_uuid))},
                     {"launched_on", TextOrNull(instance.launched_on)},
                     {"task_state", TextOrNull(instance.task_state)},
                     {"vm_state", instance.vm_state},
                     {"numa", DescribeTopology(instance.assigned.topology)},
                     {"migration_context", Json()}};
-  if (!instance.context.has_value() || instance.context->migration_uuid.empty()) return described;
+  if (!instance.context.has_value() || IsNil(instance.context->migration_uuid)) return described;
   const MigrationContext& context = *instance.context;
-  described["migration_context"] = {{"migration", context.migration_uuid},
+  described["migration_context"] = {{"migration", tracker::ShortName(context.migration_uuid)},
                                     {"old_numa", DescribeTopology(context.old_assigned.topology)},
                                     {"new_numa", DescribeTopology(context.new_assigned.topology)},
                                     {"old_pci_devices", context.old_assigned.devices},
@@ -63,13 +64,13 @@ Json DescribeInstance(const NovaWorld& world, const Instance& instance) {
 }
 
 Json DescribeMigration(const NovaWorld& world, const Migration& migration) {
-  return {{"uuid", migration.uuid},
+  return {{"uuid", tracker::ShortName(migration.uuid)},
           {"type", TypeName(migration.type)},
           {"status", migration.status},
           {"source_host", TextOrNull(migration.source.host)},
-          {"source_node", TextOrNull(migration.source.node_uuid)},
+          {"source_node", TextOrNull(tracker::ShortName(migration.source.node_uuid))},
           {"dest_host", TextOrNull(migration.destination.host)},
-          {"dest_node", TextOrNull(migration.destination.node_uuid)},
+          {"dest_node", TextOrNull(tracker::ShortName(migration.destination.node_uuid))},
           {"old_flavor", FlavorName(world, migration.old_flavor_id)},
           {"new_flavor", FlavorName(world, migration.new_flavor_id)}};
 }

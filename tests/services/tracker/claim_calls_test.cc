@@ -59,7 +59,7 @@ class ClaimCallsTest : public ::testing::Test {
     server_ = *std::move(server);
     stub_ = pb::TrackerService::NewStub(
         grpc::CreateChannel(server_->addresses()[0], grpc::InsecureChannelCredentials()));
-    node_ = host_->runners()[0]->node()->identity()->uuid;
+    node_ = host_->runners()[0]->node()->identity()->uuid.ToString();
   }
   ~ClaimCallsTest() override {
     server_->Drain([this] { host_->Stop(); });

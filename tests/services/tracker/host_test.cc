@@ -103,7 +103,7 @@ class TrackerHostTest : public ::testing::Test {
     tracker::Uplink::Options options;
     options.target = placement.target();
     options.host = "h";
-    options.incarnation = tracker::RandomUuid();
+    options.incarnation = tracker::Uuid::Random().ToString();
     options.machine_id = "m";
     host_->Connect(options, [](const absl::Status&) {});
   }
@@ -312,7 +312,7 @@ TEST_F(ReloadTest, NamesWhatWaitsForARestart) {
 TEST_F(ReloadTest, AsksForAllRecordsAnew) {  // T-63
   FakePlacement placement;
   ASSERT_TRUE(Start().ok());
-  const std::string uuid = host_->runners()[0]->node()->identity()->uuid;
+  const std::string uuid = host_->runners()[0]->node()->identity()->uuid.ToString();
   Connect(placement);
   ASSERT_TRUE(placement.WaitForReports(1));
   FakePlacement::Response push;

@@ -39,12 +39,12 @@ TEST_F(PushWarningsTest, AreLoggedWhenThePushComes) {
   tracker::Uplink::Options options;
   options.target = placement.target();
   options.host = "h";
-  options.incarnation = tracker::RandomUuid();
+  options.incarnation = tracker::Uuid::Random().ToString();
   host.Connect(options, [](const absl::Status&) {});
   ASSERT_TRUE(placement.WaitForReports(1));
   testing::internal::CaptureStderr();
   FakePlacement::Response push;
-  const std::string uuid = host.runners()[0]->node()->identity()->uuid;
+  const std::string uuid = host.runners()[0]->node()->identity()->uuid.ToString();
   push.mutable_push()->set_node_uuid(uuid);
   placement::v1::Instance* const instance = push.mutable_push()->add_instances();
   instance->set_uuid("aaaaaaaa-aaaa-4aaa-8aaa-aaaaaaaaaaaa");

@@ -4,6 +4,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/tracker/account/sample_records.h"
+#include "tests/worlds/short_uuid.h"
 
 namespace berth::tracker {
 namespace {
@@ -67,10 +68,10 @@ TEST(NodeAccount, EachNodeCountsItsOwnInstances) {
     account->PutInstance(MakeInstance("a", kHere, MakeFlavor("f", 1, 1, 1)));
     account->PutInstance(MakeInstance("b", kThere, MakeFlavor("f", 1, 1, 1)));
   }
-  EXPECT_THAT(here.tracked_instances(), ElementsAre("a"));   // T-117
-  EXPECT_THAT(there.tracked_instances(), ElementsAre("b"));  // T-117
+  EXPECT_THAT(here.tracked_instances(), ElementsAre("a"_uuid));   // T-117
+  EXPECT_THAT(there.tracked_instances(), ElementsAre("b"_uuid));  // T-117
   here.ReplaceRecords({MakeInstance("c", kHere, MakeFlavor("f", 1, 1, 1))}, {});
-  EXPECT_THAT(here.tracked_instances(), ElementsAre("c"));  // T-117: nothing of before is left
+  EXPECT_THAT(here.tracked_instances(), ElementsAre("c"_uuid));  // T-117: nothing of before is left
 }
 
 TEST(NodeAccount, AnEvacuationToHereCounts) {
@@ -79,9 +80,10 @@ TEST(NodeAccount, AnEvacuationToHereCounts) {
   comes.task_state = "rebuilding";
   account.PutInstance(comes);
   account.PutMigration(MakeMigration(comes, MigrationType::kEvacuation, "accepted", kThere, kHere));
-  ExpectUsed(account, 24, 59392, 400);                                        // C-1, T-133
-  EXPECT_THAT(account.tracked_migrations(), ElementsAre(Pair("e", "m")));     // T-134
-  EXPECT_THAT(account.tracked_instances(), ElementsAre("a", "b", "c", "d"));  // T-115
+  ExpectUsed(account, 24, 59392, 400);                                               // C-1, T-133
+  EXPECT_THAT(account.tracked_migrations(), ElementsAre(Pair("e"_uuid, "m"_uuid)));  // T-134
+  EXPECT_THAT(account.tracked_instances(),
+              ElementsAre("a"_uuid, "b"_uuid, "c"_uuid, "d"_uuid));  // T-115
   EXPECT_EQ(account.statistics().instances(), 4);
 }
 
@@ -164,7 +166,7 @@ TEST(NodeAccount, ARemovableInstanceCountsNowhere) {
   EXPECT_EQ(account, before);  // T-115: a second time adds nothing
   more.vm_state = "active";
   account.PutInstance(more);
-  account.DropInstance("e");
+  account.DropInstance("e"_uuid);
   EXPECT_EQ(account, before);
 }
 
@@ -187,15 +189,15 @@ TEST(NodeAccount, AChangeOfStateMovesTheCounters) {
 TEST(NodeAccount, CellsAreCountedOnBothSidesOfAResizeInPlace) {
   NodeAccount account(kHere, HostWithCells());
   Instance instance = MakeInstance("a", kHere, MakeFlavor("small", 2, 512, 1));
-  instance.assigned = {MakePinned({0, 1}), {"0000:81:00.0"}, {{"p", "PMEM", "ns0"}}};
+  instance.assigned = {MakePinned({0, 1}), {"0000:81:00.0"}, {{"p"_uuid, "PMEM", "ns0"}}};
   instance.vm_state = "active";
   instance.task_state = "resize_prep";
   instance.context =
-      MigrationContext{"m",
+      MigrationContext{"m"_uuid,
                        instance.flavor,
                        MakeFlavor("large", 3, 1024, 1),
                        instance.assigned,
-                       {MakePinned({2, 3, 4}), {"0000:81:01.0"}, {{"p", "PMEM", "ns1"}}},
+                       {MakePinned({2, 3, 4}), {"0000:81:01.0"}, {{"p"_uuid, "PMEM", "ns1"}}},
                        {},
                        {}};
   Migration resize = MakeMigration(instance, MigrationType::kResize, "pre-migrating", kHere, kHere);
@@ -218,7 +220,8 @@ TEST(NodeAccount, CellsAreCountedOnBothSidesOfAResizeInPlace) {
   resize.status = "confirmed";
   account.PutMigration(resize);
   EXPECT_EQ(pinned(), "2-4");
-  EXPECT_THAT(account.owners().by_unit(), ElementsAre(Pair(NamedUnit{"p", "PMEM", "ns1"}, "a")));
+  EXPECT_THAT(account.owners().by_unit(),
+              ElementsAre(Pair(NamedUnit{"p"_uuid, "PMEM", "ns1"}, "a"_uuid)));
 }
 
 TEST(NodeAccount, ASwitchedGuestHasTheCellsOfItsContext) {
@@ -226,7 +229,7 @@ TEST(NodeAccount, ASwitchedGuestHasTheCellsOfItsContext) {
   Instance instance = MakeInstance("a", kHere, MakeFlavor("f", 2, 512, 1));
   instance.assigned.topology = MakePinned({0, 1});  // of the host that it came from
   instance.context =
-      MigrationContext{"m", {}, {}, instance.assigned, {MakePinned({6, 7}), {}, {}}, {}, {}};
+      MigrationContext{"m"_uuid, {}, {}, instance.assigned, {MakePinned({6, 7}), {}, {}}, {}, {}};
   account.PutInstance(instance);
   account.PutMigration(
       MakeMigration(instance, MigrationType::kLive, "post-migrating", kThere, kHere));
@@ -240,11 +243,11 @@ TEST(NodeAccount, AnInstanceThatStillIsHereHasItsOwnCells) {
   Instance instance = MakeInstance("a", kHere, MakeFlavor("f", 2, 512, 1));
   instance.task_state = "migrating";
   instance.assigned.topology = MakePinned({0, 1});
-  instance.context =
-      MigrationContext{"later", {}, {}, instance.assigned, {MakePinned({6, 7}), {}, {}}, {}, {}};
+  instance.context = MigrationContext{
+      "later"_uuid, {}, {}, instance.assigned, {MakePinned({6, 7}), {}, {}}, {}, {}};
   Migration came = MakeMigration(instance, MigrationType::kLive, "error", kThere, kHere);
   Migration later = MakeMigration(instance, MigrationType::kLive, "running", kHere, kThere);
-  later.uuid = "later";
+  later.uuid = "later"_uuid;
   later.created_at += absl::Seconds(9);
   account.PutMigration(came);
   account.PutMigration(later);
@@ -258,19 +261,19 @@ TEST(NodeAccount, ACpuHasOneOwnerWhateverRecordsSay) {
   Instance first = MakeInstance("a", kHere, MakeFlavor("f", 2, 512, 1));
   first.assigned = {MakePinned({0, 1}), {"0000:81:00.0"}, {}};
   Instance second = first;
-  second.uuid = "b";
+  second.uuid = "b"_uuid;
   second.assigned.topology = MakePinned({1, 2});
   account.PutInstance(second);
   account.PutInstance(first);
-  EXPECT_EQ(account.used().vcpus, 4);                                                 // T-61
-  EXPECT_EQ(account.owners().cells()[0].usage.pinned_cpus.ToString(), "0-1");         // T-61, T-284
-  EXPECT_THAT(account.owners().by_device(), ElementsAre(Pair("0000:81:00.0", "a")));  // T-395
+  EXPECT_EQ(account.used().vcpus, 4);                                          // T-61
+  EXPECT_EQ(account.owners().cells()[0].usage.pinned_cpus.ToString(), "0-1");  // T-61, T-284
+  EXPECT_THAT(account.owners().by_device(), ElementsAre(Pair("0000:81:00.0", "a"_uuid)));  // T-395
   EXPECT_THAT(account.faults(), SizeIs(2));
   EXPECT_EQ(account.Rebuilt(), account);  // T-394: in whatever order they came
-  account.DropInstance("a");
+  account.DropInstance("a"_uuid);
   EXPECT_EQ(account.owners().cells()[0].usage.pinned_cpus.ToString(), "1-2");
   EXPECT_THAT(account.faults(), IsEmpty());
-  account.DropInstance("b");
+  account.DropInstance("b"_uuid);
   EXPECT_EQ(account, empty);
 }
 
@@ -287,7 +290,7 @@ TEST(NodeAccount, CpusOfAGuestThatCannotBeCountedAreNotOffered) {
   EXPECT_EQ(account.Rebuilt(), account);
   account.SetResources(HostWithCells());
   EXPECT_EQ(account.owners().OfferedCells()[0].usage.pinned_cpus.ToString(), "4,7");
-  account.DropInstance("a");
+  account.DropInstance("a"_uuid);
   EXPECT_TRUE(account.owners().OfferedCells()[0].usage.pinned_cpus.empty());
 }
 
@@ -320,7 +323,7 @@ TEST(OpenClaims, AClaimCountsUntilItsRecordComesBack) {
   const OpenClaim claim = MakeClaim();
   account.Open(claim);
   EXPECT_EQ(account.used().vcpus, 4);  // T-105, T-182
-  EXPECT_TRUE(account.IsTracked("i"));
+  EXPECT_TRUE(account.IsTracked("i"_uuid));
   EXPECT_EQ(account.Rebuilt(), account);
   Instance unclaimed = claim.instance;  // somebody else's change, made before the claim
   unclaimed.on = {};
@@ -329,11 +332,11 @@ TEST(OpenClaims, AClaimCountsUntilItsRecordComesBack) {
   account.PutInstance(unclaimed);
   EXPECT_EQ(account.used().vcpus, 4);
   EXPECT_EQ(account.statistics().current_workload(), 1);
-  ASSERT_NE(account.OpenClaimOf("i"), nullptr);
+  ASSERT_NE(account.OpenClaimOf("i"_uuid), nullptr);
   account.PutInstance(claim.instance);
-  EXPECT_EQ(account.OpenClaimOf("i"), nullptr);  // T-182
+  EXPECT_EQ(account.OpenClaimOf("i"_uuid), nullptr);  // T-182
   EXPECT_EQ(account.used().vcpus, 4);
-  account.DropInstance("i");
+  account.DropInstance("i"_uuid);
   EXPECT_EQ(account, before);
 }
 
@@ -342,7 +345,7 @@ TEST(OpenClaims, AClaimStaysWhenAllRecordsAreReplaced) {
   account.PutInstance(MakeInstance("old", kHere, MakeFlavor("f", 1, 1, 1)));
   account.Open(MakeClaim());
   account.ReplaceRecords({MakeInstance("new", kHere, MakeFlavor("f", 2, 512, 1))}, {});
-  EXPECT_THAT(account.tracked_instances(), ElementsAre("i", "new"));
+  EXPECT_THAT(account.tracked_instances(), ElementsAre("i"_uuid, "new"_uuid));
   EXPECT_EQ(account.promised().claims, (Usage{{4, 1024, 10 * kMibPerGib}, 2}));
   EXPECT_EQ(account.promised().instances.amounts.vcpus, 2);
   EXPECT_EQ(account.Rebuilt(), account);  // T-394
@@ -356,28 +359,28 @@ TEST(OpenClaims, AClaimEndsByClose) {
   NodeAccount account(kHere, HostWithCells());
   const NodeAccount before = account;
   OpenClaim lasting = MakeClaim();  // with the same id
-  lasting.instance.uuid = "a";
+  lasting.instance.uuid = "a"_uuid;
   lasting.instance.assigned.topology = MakePinned({2, 3});
   account.Open(MakeClaim());
   account.Open(lasting);
-  EXPECT_TRUE(account.Close("i", "claim"));
-  EXPECT_FALSE(account.Close("i", "claim"));     // T-151
-  EXPECT_NE(account.OpenClaimOf("a"), nullptr);  // T-182
-  EXPECT_FALSE(account.Close("a", "another id"));
-  EXPECT_TRUE(account.Close("a", "claim"));
+  EXPECT_TRUE(account.Close("i"_uuid, "claim"));
+  EXPECT_FALSE(account.Close("i"_uuid, "claim"));     // T-151
+  EXPECT_NE(account.OpenClaimOf("a"_uuid), nullptr);  // T-182
+  EXPECT_FALSE(account.Close("a"_uuid, "another id"));
+  EXPECT_TRUE(account.Close("a"_uuid, "claim"));
   EXPECT_EQ(account, before);
 }
 
 TEST(NodeAccount, AMigrationThatBecomesAnotherInstancesLeavesTheFirst) {
   NodeAccount account(kHere, HostWithCells());
   Migration migration;
-  migration.uuid = "m";
-  migration.instance_uuid = "a";
+  migration.uuid = "m"_uuid;
+  migration.instance_uuid = "a"_uuid;
   account.PutInstance(MakeInstance("a", kHere, MakeFlavor("f", 2, 512, 1)));
   account.PutMigration(migration);
-  migration.instance_uuid = "b";
+  migration.instance_uuid = "b"_uuid;
   account.PutMigration(migration);
-  account.DropMigration("m");
+  account.DropMigration("m"_uuid);
   account.PutInstance(MakeInstance("a", kHere, MakeFlavor("f", 4, 512, 1)));
   EXPECT_EQ(account.used().vcpus, 4);
   EXPECT_EQ(account.Rebuilt(), account);  // T-394
@@ -392,8 +395,8 @@ TEST(OpenClaims, AClaimOfADeletedInstanceEnds) {
   deleted.on = {};
   deleted.deleted = true;
   account.PutInstance(deleted);
-  EXPECT_EQ(account.OpenClaimOf("i"), nullptr);  // T-166
-  EXPECT_EQ(account, before);                    // T-166
+  EXPECT_EQ(account.OpenClaimOf("i"_uuid), nullptr);  // T-166
+  EXPECT_EQ(account, before);                         // T-166
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/tracker/account/sample_records.h"
+#include "tests/worlds/short_uuid.h"
 #include "tracker/account/account.h"
 
 namespace berth::tracker {
@@ -35,7 +36,7 @@ TEST(NodeAccount, ADeviceThatAGuestHasWithoutARecordIsOfferedToNobody) {
   account.PutInstance(owner);
   EXPECT_THAT(account.Devices().Pools(), IsEmpty());                  // T-256
   EXPECT_THAT(account.stray_devices(), ElementsAre("0000:81:00.0"));  // T-256
-  account.DropInstance("a");
+  account.DropInstance("a"_uuid);
   EXPECT_THAT(account.stray_devices(), ElementsAre("0000:81:00.0", "0000:82:00.0"));
   EXPECT_THAT(account.Devices().Pools(), IsEmpty()) << "the guest has it";  // T-140, T-256
   resources.attached.clear();
@@ -64,8 +65,8 @@ TEST(NodeAccount, ARecordThatDoesNotCountMayGo) {
   account.PutInstance(MakeInstance("b", kThere, MakeFlavor("f", 4, 1, 1)));
   const Amounts used = account.used();
   EXPECT_EQ(used.vcpus, 2);  // T-375: another node counts `b`
-  account.DropInstance("b");
-  EXPECT_FALSE(account.DropInstance("nobody"));
+  account.DropInstance("b"_uuid);
+  EXPECT_FALSE(account.DropInstance("nobody"_uuid));
   EXPECT_EQ(account.used(), used);  // T-375
 }
 

@@ -4,6 +4,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/tracker/account/sample_records.h"
+#include "tests/worlds/short_uuid.h"
 #include "tracker/account/migration_status.h"
 
 namespace berth::tracker {
@@ -66,20 +67,20 @@ TEST(Gates, EachGateIsEnough) {
   idle.task_state = "";
   EXPECT_FALSE(Holds(idle, in_progress));  // T-130, T-129: the state alone
   Migration elsewhere = in_progress;
-  elsewhere.source = {"h1", "node-3"};
+  elsewhere.source = {"h1", "node-3"_uuid};
   EXPECT_FALSE(Holds(open, elsewhere));  // T-123: another node of the same host
   Instance other = open;
   other.context = MigrationContext();
-  other.context->migration_uuid = "another";
+  other.context->migration_uuid = "another"_uuid;
   const MigrationJudgement judged = JudgeMigrations(kHere, other, {&in_progress});
-  EXPECT_FALSE(judged.hold.has_value());        // T-129
-  EXPECT_THAT(judged.stale, ElementsAre("m"));  // T-129
+  EXPECT_FALSE(judged.hold.has_value());             // T-129
+  EXPECT_THAT(judged.stale, ElementsAre("m"_uuid));  // T-129
   Migration failing = in_progress;
   failing.status = "error";
   EXPECT_THAT(JudgeMigrations(kHere, other, {&failing}).stale, IsEmpty());
-  other.context->migration_uuid = "m";
+  other.context->migration_uuid = "m"_uuid;
   EXPECT_TRUE(Holds(other, in_progress));
-  other.context->migration_uuid = "";
+  other.context->migration_uuid = ""_uuid;
   EXPECT_TRUE(Holds(other, in_progress));
 }
 
@@ -110,16 +111,16 @@ TEST(Gates, TheNewestMigrationCounts) {
   const Instance instance = Evacuated();
   Migration old = MakeMigration(instance, MigrationType::kEvacuation, "accepted", kHere, kThere);
   Migration young = old;
-  young.uuid = "young";
+  young.uuid = "young"_uuid;
   young.created_at += absl::Seconds(5);
   const auto counted = [&] { return JudgeMigrations(kHere, instance, {&old, &young}).hold; };
-  EXPECT_EQ(counted()->migration_uuid, "young");  // T-129: created later
+  EXPECT_EQ(counted()->migration_uuid, "young"_uuid);  // T-129: created later
   old.updated_at = absl::UnixEpoch() + absl::Seconds(9);
-  EXPECT_EQ(counted()->migration_uuid, "m");  // T-129: changed later
+  EXPECT_EQ(counted()->migration_uuid, "m"_uuid);  // T-129: changed later
   young.updated_at = old.updated_at;
-  EXPECT_EQ(counted()->migration_uuid, "m");  // strictly later replaces
+  EXPECT_EQ(counted()->migration_uuid, "m"_uuid);  // strictly later replaces
   old.status = "failed";
-  EXPECT_EQ(counted()->migration_uuid, "young");  // T-129: only a candidate counts
+  EXPECT_EQ(counted()->migration_uuid, "young"_uuid);  // T-129: only a candidate counts
 }
 
 // An instance whose size changes from small to large.
@@ -127,7 +128,7 @@ Instance Resized(HostAndNode on, Flavor flavor) {
   Instance instance = MakeInstance("i", std::move(on), std::move(flavor));
   instance.vm_state = "resized";
   instance.context = MigrationContext();
-  instance.context->migration_uuid = "m";
+  instance.context->migration_uuid = "m"_uuid;
   instance.context->old_flavor = kSmall;
   instance.context->new_flavor = kLarge;
   return instance;
@@ -182,7 +183,7 @@ TEST(HowMuch, AMissingFlavorHoldsNothing) {
   instance.context->new_flavor.reset();
   const MigrationJudgement judged = JudgeMigrations(kHere, instance, {&migration});
   EXPECT_FALSE(judged.hold.has_value());
-  EXPECT_EQ(judged.without_flavor, "m");  // T-129, gate 6
+  EXPECT_EQ(judged.without_flavor, "m"_uuid);  // T-129, gate 6
   EXPECT_THAT(judged.stale, IsEmpty());
 }
 
@@ -197,9 +198,9 @@ TEST(Arrival, ASwitchedInstanceHasTheNewValues) {
   over.status = "completed";
   EXPECT_FALSE(JudgeMigrations(kHere, Resized(kHere, kLarge), {&over}).arrives);
   Instance leaves = Resized(kHere, kLarge);
-  leaves.context->migration_uuid = "a later migration";
+  leaves.context->migration_uuid = "later migration"_uuid;
   EXPECT_FALSE(JudgeMigrations(kHere, leaves, {&comes}).arrives);  // T-50
-  leaves.context->migration_uuid = "";
+  leaves.context->migration_uuid = ""_uuid;
   EXPECT_FALSE(JudgeMigrations(kHere, leaves, {&comes}).arrives);  // T-50
 }
 
@@ -222,8 +223,8 @@ TEST(Removable, StatesThatTakeNothing) {
   }
   Instance deleted = MakeInstance("i", kHere, kSmall);
   deleted.deleted = true;
-  EXPECT_FALSE(CountsOn(kHere, deleted));                                      // T-111
-  EXPECT_FALSE(CountsOn(kHere, MakeInstance("i", {"h1", "node-3"}, kSmall)));  // T-111
+  EXPECT_FALSE(CountsOn(kHere, deleted));                                           // T-111
+  EXPECT_FALSE(CountsOn(kHere, MakeInstance("i", {"h1", "node-3"_uuid}, kSmall)));  // T-111
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/tracker/account/sample_records.h"
+#include "tests/worlds/short_uuid.h"
 
 namespace berth::tracker {
 namespace {
@@ -21,9 +22,10 @@ TEST(Consumers, EveryVerdict) {
   moving.task_state = "migrating";
   account.PutInstance(moving);
   account.PutMigration(MakeMigration(moving, MigrationType::kLive, "running", kThere, kHere));
-  std::map<std::string, Instance> records;
+  std::map<Uuid, Instance> records;
   const auto record = [&](const char* uuid, HostAndNode on) -> Instance& {
-    return records.emplace(uuid, MakeInstance(uuid, std::move(on), kFlavor)).first->second;
+    return records.emplace(ShortUuid(uuid), MakeInstance(uuid, std::move(on), kFlavor))
+        .first->second;
   };
   record("tracked", kHere).deleted = true;  // the first verdict that applies is taken
   record("deleted", kHere).deleted = true;
@@ -34,18 +36,19 @@ TEST(Consumers, EveryVerdict) {
   record("idle", kHere).vm_state = "shelved_offloaded";
   record("busy", kHere).task_state = "deleting";
   record("elsewhere", kThere);
-  const std::set<std::string> consumers = {"tracked",  "m",    "unknown", "deleted",  "hidden",
-                                           "unplaced", "idle", "busy",    "elsewhere"};
+  const std::set<Uuid> consumers = {"tracked"_uuid, "m"_uuid,      "unknown"_uuid,
+                                    "deleted"_uuid, "hidden"_uuid, "unplaced"_uuid,
+                                    "idle"_uuid,    "busy"_uuid,   "elsewhere"_uuid};
   EXPECT_THAT(JudgeConsumers(account, records, consumers),  // T-143
-              ElementsAre(JudgedConsumer{"busy", ConsumerVerdict::kUntracked, false},
-                          JudgedConsumer{"deleted", ConsumerVerdict::kDeleted, false},
-                          JudgedConsumer{"elsewhere", ConsumerVerdict::kElsewhere, true},
-                          JudgedConsumer{"hidden", ConsumerVerdict::kHidden, false},
-                          JudgedConsumer{"idle", ConsumerVerdict::kUntracked, true},
-                          JudgedConsumer{"m", ConsumerVerdict::kMigration, false},
-                          JudgedConsumer{"tracked", ConsumerVerdict::kTracked, false},
-                          JudgedConsumer{"unknown", ConsumerVerdict::kUnknown, false},
-                          JudgedConsumer{"unplaced", ConsumerVerdict::kUnplaced, false}));
+              ElementsAre(JudgedConsumer{"busy"_uuid, ConsumerVerdict::kUntracked, false},
+                          JudgedConsumer{"deleted"_uuid, ConsumerVerdict::kDeleted, false},
+                          JudgedConsumer{"elsewhere"_uuid, ConsumerVerdict::kElsewhere, true},
+                          JudgedConsumer{"hidden"_uuid, ConsumerVerdict::kHidden, false},
+                          JudgedConsumer{"idle"_uuid, ConsumerVerdict::kUntracked, true},
+                          JudgedConsumer{"m"_uuid, ConsumerVerdict::kMigration, false},
+                          JudgedConsumer{"tracked"_uuid, ConsumerVerdict::kTracked, false},
+                          JudgedConsumer{"unknown"_uuid, ConsumerVerdict::kUnknown, false},
+                          JudgedConsumer{"unplaced"_uuid, ConsumerVerdict::kUnplaced, false}));
 }
 
 TEST(Evacuated, EveryCase) {
@@ -57,7 +60,7 @@ TEST(Evacuated, EveryCase) {
     bool found;
     EvacuationCleanup cleanup;
   };
-  const HostAndNode foreign = {"h1", "node-9"};
+  const HostAndNode foreign = {"h1", "node-9"_uuid};
   const Case cases[] = {
       {"done", "done", kHere, kThere, true, EvacuationCleanup::kDestroy},
       {"accepted", "accepted", kHere, kThere, true, EvacuationCleanup::kDestroy},
@@ -73,27 +76,31 @@ TEST(Evacuated, EveryCase) {
     const Instance instance = MakeInstance("i", c.instance_on, kFlavor);
     const Migration migration =
         MakeMigration(instance, MigrationType::kEvacuation, c.status, c.source, kThere);
-    const auto found =
-        FindEvacuated("h1", {"node-1"}, {"i"}, {{"m", migration}}, {{"i", instance}});
+    const auto found = FindEvacuated("h1", {"node-1"_uuid}, {"i"_uuid}, {{"m"_uuid, migration}},
+                                     {{"i"_uuid, instance}});
     ASSERT_EQ(found.size(), c.found ? 1 : 0) << c.name;  // T-146
     if (!found.empty()) {
       EXPECT_EQ(found[0].cleanup, c.cleanup) << c.name;  // T-146, T-147
     }
-    EXPECT_THAT(FindEvacuated("h1", {"node-1"}, {}, {{"m", migration}}, {{"i", instance}}),
-                IsEmpty());
+    EXPECT_THAT(
+        FindEvacuated("h1", {"node-1"_uuid}, {}, {{"m"_uuid, migration}}, {{"i"_uuid, instance}}),
+        IsEmpty());
   }
 }
 
 TEST(Evacuated, AnInstanceWithoutRecordIsGone) {
   const Instance instance = MakeInstance("i", kThere, kFlavor);
   Migration migration = MakeMigration(instance, MigrationType::kEvacuation, "done", kHere, kThere);
-  EXPECT_THAT(FindEvacuated("h1", {"node-1"}, {"i"}, {{"m", migration}}, {}),
-              ElementsAre(EvacuatedGuest{"m", "i", EvacuationCleanup::kDestroy, true}));  // T-146
-  migration.source.node_uuid = "node-9";  // nothing is to be cleaned but the guest
-  EXPECT_THAT(FindEvacuated("h1", {"node-1"}, {"i"}, {{"m", migration}}, {}),
-              ElementsAre(EvacuatedGuest{"m", "i", EvacuationCleanup::kDestroy, true}));  // T-146
+  EXPECT_THAT(
+      FindEvacuated("h1", {"node-1"_uuid}, {"i"_uuid}, {{"m"_uuid, migration}}, {}),
+      ElementsAre(EvacuatedGuest{"m"_uuid, "i"_uuid, EvacuationCleanup::kDestroy, true}));  // T-146
+  migration.source.node_uuid = "node-9"_uuid;  // nothing is to be cleaned but the guest
+  EXPECT_THAT(
+      FindEvacuated("h1", {"node-1"_uuid}, {"i"_uuid}, {{"m"_uuid, migration}}, {}),
+      ElementsAre(EvacuatedGuest{"m"_uuid, "i"_uuid, EvacuationCleanup::kDestroy, true}));  // T-146
   migration.type = MigrationType::kLive;
-  EXPECT_THAT(FindEvacuated("h1", {"node-1"}, {"i"}, {{"m", migration}}, {}), IsEmpty());
+  EXPECT_THAT(FindEvacuated("h1", {"node-1"_uuid}, {"i"_uuid}, {{"m"_uuid, migration}}, {}),
+              IsEmpty());
 }
 
 TEST(Untouched, AMigrationThatNobodyChangesIsListed) {
@@ -103,7 +110,7 @@ TEST(Untouched, AMigrationThatNobodyChangesIsListed) {
     return FindUntouched({migration}, kStart + after, absl::Hours(24));
   };
   EXPECT_THAT(listed(absl::Hours(24)), IsEmpty());
-  EXPECT_THAT(listed(absl::Hours(25)), ElementsAre("m"));  // T-132
+  EXPECT_THAT(listed(absl::Hours(25)), ElementsAre("m"_uuid));  // T-132
   migration.updated_at = kStart + absl::Hours(2);
   EXPECT_THAT(listed(absl::Hours(25)), IsEmpty());
   for (const char* status : {"finished", "completed", "error"}) {

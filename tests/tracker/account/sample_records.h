@@ -5,12 +5,13 @@
 #include <string>
 #include <utility>
 
+#include "tests/worlds/short_uuid.h"
 #include "tracker/account/account.h"
 
 namespace berth::tracker {
 
-inline const HostAndNode kHere = {"h1", "node-1"};
-inline const HostAndNode kThere = {"h2", "node-2"};
+inline const HostAndNode kHere = {"h1", "node-1"_uuid};
+inline const HostAndNode kThere = {"h2", "node-2"_uuid};
 
 inline Flavor MakeFlavor(std::string id, int64_t vcpus, int64_t memory_mib, int64_t root_disk_gib) {
   Flavor flavor;
@@ -21,10 +22,10 @@ inline Flavor MakeFlavor(std::string id, int64_t vcpus, int64_t memory_mib, int6
   return flavor;
 }
 
-// An active instance without a task, of the project `p`.
-inline Instance MakeInstance(std::string uuid, HostAndNode on, Flavor flavor) {
+// An active instance with the uuid ShortUuid(name), without a task, of the project `p`.
+inline Instance MakeInstance(absl::string_view name, HostAndNode on, Flavor flavor) {
   Instance instance;
-  instance.uuid = std::move(uuid);
+  instance.uuid = ShortUuid(name);
   instance.on = std::move(on);
   instance.project_id = "p";
   instance.vm_state = "active";
@@ -36,7 +37,7 @@ inline Instance MakeInstance(std::string uuid, HostAndNode on, Flavor flavor) {
 inline Migration MakeMigration(const Instance& instance, MigrationType type, std::string status,
                                HostAndNode source, HostAndNode destination) {
   Migration migration;
-  migration.uuid = "m";
+  migration.uuid = "m"_uuid;
   migration.instance_uuid = instance.uuid;
   migration.type = type;
   migration.status = std::move(status);

@@ -7,6 +7,7 @@
 #include "tests/tracker/account/sample_records.h"
 #include "tests/tracker/facts/test_data.h"
 #include "tests/tracker/node/node_fixture.h"
+#include "tests/worlds/short_uuid.h"
 #include "tracker/audit/views.h"
 
 namespace berth::tracker {
@@ -15,7 +16,7 @@ namespace {
 using std::chrono::seconds;
 
 KnownAllocation Holds(const std::string& consumer, std::map<std::string, int64_t> amounts) {
-  return {"root", consumer, "", std::move(amounts)};
+  return {"root"_uuid, ShortUuid(consumer), Uuid(), std::move(amounts)};
 }
 
 TEST(Accounting, FreeIsNotClamped) {  // C-3, T-107
@@ -78,7 +79,7 @@ TEST(Accounting, CountsWhatAnInstanceHoldsOnce) {
                          Holds("m", {{"VCPU", 4}, {"MEMORY_MB", 2048}}),
                          Holds("other", {{"VCPU", 8}})};
   Orphan recorded;
-  recorded.uuid = "a";
+  recorded.uuid = "a"_uuid;
   recorded.usage = {2, 1024, 0};
   const Accounting account =
       Account(OrdinaryFacts(), NodeConfiguration(), &records, {recorded}, &promised);
@@ -235,7 +236,7 @@ TEST(Orphans, DependOnStateAndClaim) {
     guest.state = test.state;
     std::vector<KnownAllocation> allocations;
     if (*test.consumer != '\0') {
-      allocations.push_back({"root", test.consumer, test.instance, {}});
+      allocations.push_back({"root"_uuid, ShortUuid(test.consumer), ShortUuid(test.instance), {}});
       if (test.amounts) allocations[0].amounts["VCPU"] = 1;
     }
     EXPECT_EQ(Passes().At(0, {guest}, allocations).orphans.size(), test.orphan ? 1u : 0u)

@@ -3,6 +3,7 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "tests/worlds/short_uuid.h"
 
 namespace berth::tracker {
 namespace {
@@ -13,13 +14,14 @@ using ::testing::IsEmpty;
 
 // A root and its child, as the tracker makes them.
 std::vector<WantedProvider> RootAndChild() {
-  return {{"u1", "n1", "", {{"VCPU", {4, 0, 1, 4, 1, 1.0}}}, {{"COMPUTE_NODE", true}}},
-          {"u2", "n1_gpu", "u1", {{"CUSTOM_OWN", {1}}}, {{"CUSTOM_OURS", false}}}};
+  return {{"u1"_uuid, "n1", Uuid(), {{"VCPU", {4, 0, 1, 4, 1, 1.0}}}, {{"COMPUTE_NODE", true}}},
+          {"u2"_uuid, "n1_gpu", "u1"_uuid, {{"CUSTOM_OWN", {1}}}, {{"CUSTOM_OURS", false}}}};
 }
 
 ProviderEntry Entry(const std::string& uuid, const std::string& name, const std::string& class_name,
                     std::set<std::string> traits = {}) {
-  ProviderEntry entry{"f.yaml:" + (uuid.empty() ? name : uuid), uuid, name, {}, std::move(traits)};
+  ProviderEntry entry{
+      "f.yaml:" + (uuid.empty() ? name : uuid), ShortUuid(uuid), name, {}, std::move(traits)};
   if (!class_name.empty()) entry.inventories[class_name] = {22, 2, 3, 10, 5, 1.5};
   return entry;
 }
@@ -77,9 +79,10 @@ TEST(Additions, NameProvidersThatTheNodeDoesNotHave) {  // T-219
 
 TEST(Additions, ThatAreGoneTakeTheirTraitsWithThem) {  // T-220, T-358
   std::vector<WantedProvider> providers = RootAndChild();
-  AddConfigured({Entry("u1", "", "", {"CUSTOM_STAYS"})},
-                {{"u1", {"CUSTOM_STAYS", "CUSTOM_GONE", "COMPUTE_NODE"}}, {"u9", {"CUSTOM_X"}}},
-                &providers);
+  AddConfigured(
+      {Entry("u1", "", "", {"CUSTOM_STAYS"})},
+      {{"u1"_uuid, {"CUSTOM_STAYS", "CUSTOM_GONE", "COMPUTE_NODE"}}, {"u9"_uuid, {"CUSTOM_X"}}},
+      &providers);
   EXPECT_EQ(providers[0].traits,
             (OwnedTraits{{"COMPUTE_NODE", true}, {"CUSTOM_GONE", false}, {"CUSTOM_STAYS", true}}));
   EXPECT_EQ(providers[1].traits, RootAndChild()[1].traits);
@@ -89,7 +92,7 @@ TEST(Additions, TellTheirTraits) {
   const std::vector<ProviderEntry> entries = {Entry("", "", "", {"CUSTOM_A"}),
                                               Entry("", "n1_gpu", "CUSTOM_X"),
                                               Entry("u9", "", "", {"CUSTOM_C"})};
-  EXPECT_EQ(ConfiguredTraits(entries, RootAndChild()), (AddedTraits{{"u1", {"CUSTOM_A"}}}));
+  EXPECT_EQ(ConfiguredTraits(entries, RootAndChild()), (AddedTraits{{"u1"_uuid, {"CUSTOM_A"}}}));
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/tracker/node/node_fixture.h"
+#include "tests/worlds/short_uuid.h"
 #include "tracker/audit/audit_keys.h"
 #include "tracker/audit/views.h"
 
@@ -15,7 +16,7 @@ namespace {
 using std::chrono::seconds;
 using ::testing::HasSubstr;
 
-constexpr char kNode[] = "6695eb01-f6a4-8304-79aa-97f2502e193f";
+const Uuid kNode = "6695eb01-f6a4-8304-79aa-97f2502e193f"_uuid;
 
 // Passes over one node, each remembering the one before.
 struct Node {
@@ -195,8 +196,9 @@ TEST(Audit, WithholdsAConfirmedOrphan) {
   EXPECT_EQ(second.report.providers[0].inventories.at("MEMORY_MB").reserved, 512 + 2048);
   ASSERT_EQ(second.warnings.size(), 1u);
   EXPECT_EQ(second.warnings[0],
-            "Detected running orphan instance: u1 (consuming 2048 MB memory)");  // T-138
-  node.records.allocations = {{kNode, "u1", "", {{"VCPU", 5}}}};
+            "Detected running orphan instance: " + "u1"_uuid.ToString() +
+                " (consuming 2048 MB memory)");  // T-138
+  node.records.allocations = {{kNode, "u1"_uuid, Uuid(), {{"VCPU", 5}}}};
   const Audit claimed = node.Pass(6);
   EXPECT_TRUE(claimed.report.orphans.empty());
   EXPECT_EQ(claimed.report.providers[0].inventories.at("VCPU").reserved, 0);

@@ -4,6 +4,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/tracker/node/node_fixture.h"
+#include "tests/worlds/short_uuid.h"
 
 namespace berth::tracker {
 namespace {
@@ -12,7 +13,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-constexpr char kChildrensRoot[] = "6695eb01-f6a4-8304-79aa-97f2502e193f";
+const Uuid kChildrensRoot = "6695eb01-f6a4-8304-79aa-97f2502e193f"_uuid;
 
 ChildProviders ChildrenOf(const Facts& facts, const NodeConfiguration& configuration,
                           const Records* records = nullptr) {
@@ -117,25 +118,25 @@ TEST(MemoryEncryption, HasTheSmallerLimit) {  // T-208
 }
 
 TEST(Children, KeepTheirUuids) {  // T-184
-  const std::string drawn = ChildrenOf(HostWithEncryption(), NodeConfiguration()).providers[0].uuid;
+  const Uuid drawn = ChildrenOf(HostWithEncryption(), NodeConfiguration()).providers[0].uuid;
   EXPECT_EQ(ChildrenOf(HostWithEncryption(), NodeConfiguration()).providers[0].uuid, drawn);
   EXPECT_NE(ChildrenOf(HostWithEncryption(), NodeConfiguration()).providers[1].uuid, drawn);
   Records records;
-  records.tree = {{"u1", "node-1_amd_sev", kChildrensRoot, 1, {}, {"OWNER_NOVA"}}};
+  records.tree = {{"u1"_uuid, "node-1_amd_sev", kChildrensRoot, 1, {}, {"OWNER_NOVA"}}};
   EXPECT_EQ(ChildrenOf(HostWithEncryption(), NodeConfiguration(), &records).providers[0].uuid,
-            "u1");
+            "u1"_uuid);
 }
 
 // Records in which consumers hold `used` of the class on a child of the node.
 Records Holding(const std::string& suffix, const std::string& resource_class, int64_t used) {
   Records records;
-  records.tree = {{"u1",
+  records.tree = {{"u1"_uuid,
                    "node-1_" + suffix,
                    kChildrensRoot,
                    1,
                    {{resource_class, {8, 0, 1, 8, 1, 1.0}}},
                    {"OWNER_NOVA"}}};
-  if (used > 0) records.allocations = {{"u1", "guest", "", {{resource_class, used}}}};
+  if (used > 0) records.allocations = {{"u1"_uuid, "guest"_uuid, Uuid(), {{resource_class, used}}}};
   return records;
 }
 
@@ -144,7 +145,7 @@ TEST(Children, ThatHaveGoneOfferWhatConsumersHold) {
   Records records = Holding("pci_0000_05_00_0", "VGPU", 3);
   ChildProviders children = ChildrenOf(OrdinaryFacts(), none, &records);
   ASSERT_THAT(Totals(children), ElementsAre("node-1_pci_0000_05_00_0 VGPU 3"));
-  EXPECT_EQ(children.providers[0].uuid, "u1");
+  EXPECT_EQ(children.providers[0].uuid, "u1"_uuid);
   EXPECT_THAT(children.problems, ElementsAre(HasSubstr("offers nothing any more")));
   records = Holding("amd_sev", "MEM_ENCRYPTION_CONTEXT", 1);
   children = ChildrenOf(OrdinaryFacts(), none, &records);
@@ -179,7 +180,7 @@ TEST(Gpus, StayIfTheDevicesCouldNotBeListed) {
 
 TEST(Children, AreNotTakenFromOthers) {  // T-202
   Records records;
-  records.tree = {{"u1", "node-1_amd_sev", kChildrensRoot, 1, {}, {"CUSTOM_MINE"}}};
+  records.tree = {{"u1"_uuid, "node-1_amd_sev", kChildrensRoot, 1, {}, {"CUSTOM_MINE"}}};
   const ChildProviders children = ChildrenOf(HostWithEncryption(), NodeConfiguration(), &records);
   EXPECT_THAT(Totals(children), ElementsAre("node-1_amd_sev_es MEM_ENCRYPTION_CONTEXT 100"));
   EXPECT_THAT(children.problems, ElementsAre(HasSubstr("provider node-1_amd_sev exists")));

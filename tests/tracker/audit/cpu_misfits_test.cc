@@ -5,6 +5,7 @@
 #include "gtest/gtest.h"
 #include "tests/tracker/account/sample_records.h"
 #include "tests/tracker/node/node_fixture.h"
+#include "tests/worlds/short_uuid.h"
 #include "tracker/audit/audit.h"
 
 namespace berth::tracker {
@@ -50,8 +51,8 @@ TEST(CpuMisfits, ByKindAndSets) {
     const std::vector<std::string> found = FindCpuMisfits(account, configuration);
     ASSERT_EQ(found.size(), one.misses.empty() ? 0u : 1u) << one.misses;  // T-35
     if (found.empty()) continue;
-    EXPECT_THAT(found[0], testing::HasSubstr("instance a"));        // T-35
-    EXPECT_THAT(found[0], testing::HasSubstr("no " + one.misses));  // T-35
+    EXPECT_THAT(found[0], testing::HasSubstr("instance " + "a"_uuid.ToString()));  // T-35
+    EXPECT_THAT(found[0], testing::HasSubstr("no " + one.misses));                 // T-35
     configuration.vcpu_pin_set = CpuSet::Range(0, 7);
     EXPECT_TRUE(FindCpuMisfits(account, configuration).empty());
   }
@@ -64,7 +65,7 @@ TEST(CpuMisfits, AreFindings) {
   configuration.cpu_dedicated_set = CpuSet::Range(4, 7);
   const Audit audit = *RunAudit({.facts = std::make_shared<const Facts>(OrdinaryFacts()),
                                  .configuration = configuration,
-                                 .node_uuid = "node-1",
+                                 .node_uuid = "node-1"_uuid,
                                  .node_name = "n",
                                  .wall_now = absl::UnixEpoch(),
                                  .orphan_confirmation = std::chrono::seconds(5),

@@ -6,6 +6,7 @@
 #include "tests/tracker/account/sample_records.h"
 #include "tests/tracker/devices/device_fixture.h"
 #include "tests/tracker/node/node_fixture.h"
+#include "tests/worlds/short_uuid.h"
 #include "tracker/audit/audit.h"
 #include "tracker/audit/resources.h"
 #include "tracker/ground/uuid.h"
@@ -18,7 +19,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-constexpr char kDevicesRoot[] = "6695eb01-f6a4-8304-79aa-97f2502e193f";
+const Uuid kDevicesRoot = "6695eb01-f6a4-8304-79aa-97f2502e193f"_uuid;
 const HostAndNode kDevicesHost = {"h1", kDevicesRoot};
 
 // A host with a card that has four virtual functions, and its account.
@@ -92,7 +93,7 @@ TEST_F(DeviceChildrenTest, AreReported) {
 
 TEST_F(DeviceChildrenTest, PoolsKnowThem) {
   ASSERT_EQ(Run().report.accounting.pools.size(), 1u);
-  EXPECT_EQ(Run().report.accounting.pools[0].provider_uuid, "");
+  EXPECT_EQ(Run().report.accounting.pools[0].provider_uuid, ""_uuid);
   const std::string digest = DigestOf(Run().report).whole;
   Apply(Run());
   EXPECT_EQ(Run().report.accounting.pools[0].provider_uuid,
@@ -103,8 +104,8 @@ TEST_F(DeviceChildrenTest, PoolsKnowThem) {
 
 TEST_F(DeviceChildrenTest, GoWithTheirDevices) {
   Apply(Run());
-  const std::string uuid = records_.tree[1].uuid;
-  records_.allocations = {{uuid, "a", "", {{"CUSTOM_PCI_8086_154C", 3}}, "INSTANCE", 1}};
+  const Uuid uuid = records_.tree[1].uuid;
+  records_.allocations = {{uuid, "a"_uuid, Uuid(), {{"CUSTOM_PCI_8086_154C", 3}}, "INSTANCE", 1}};
   facts_.pci_devices = CardOf("3b", 2);
   Observe();
   EXPECT_EQ(Run().report.providers[1].inventories.at("CUSTOM_PCI_8086_154C").total, 3);  // T-260
@@ -146,20 +147,21 @@ TEST_F(DeviceChildrenTest, StayIfTheSettingsContradictThem) {
 TEST_F(DeviceChildrenTest, MissingAllocationsAreHealed) {  // T-262
   Own("a", {"0000:3b:02.0", "0000:3b:02.1"});
   Own("stranger", {"0000:3b:02.2"});
-  records_.allocations = {{kDevicesRoot, "a", "", {{"VCPU", 1}}, "INSTANCE", 7}};
+  records_.allocations = {{kDevicesRoot, "a"_uuid, Uuid(), {{"VCPU", 1}}, "INSTANCE", 7}};
   const Audit first = Run();
   EXPECT_THAT(first.report.holdings, IsEmpty()) << "the provider does not exist yet";
   Apply(first);
-  const std::string device = records_.tree[1].uuid;
+  const Uuid device = records_.tree[1].uuid;
   const Audit heals = Run();
   EXPECT_THAT(
       heals.report.holdings,
       ElementsAre(WantedHolding{
-          "a", 7, {{kDevicesRoot, {{"VCPU", 1}}}, {device, {{"CUSTOM_PCI_8086_154C", 2}}}}}))
+          "a"_uuid, 7, {{kDevicesRoot, {{"VCPU", 1}}}, {device, {{"CUSTOM_PCI_8086_154C", 2}}}}}))
       << "T-262";  // T-262: and not of a consumer that placement does not have
   EXPECT_FALSE(heals.report.moves_resources);
   EXPECT_EQ(DigestOf(heals.report).whole, DigestOf(Run().report).whole);
-  records_.allocations.push_back({device, "a", "", {{"CUSTOM_PCI_8086_154C", 2}}, "INSTANCE", 8});
+  records_.allocations.push_back(
+      {device, "a"_uuid, Uuid(), {{"CUSTOM_PCI_8086_154C", 2}}, "INSTANCE", 8});
   EXPECT_THAT(Run().report.holdings, IsEmpty());  // T-262
 }
 
@@ -171,13 +173,13 @@ TEST_F(DeviceChildrenTest, ADeviceThatIsUnpluggedStaysWithItsOwner) {
   EXPECT_THAT(Settings(Run()), ElementsAre(AllOf(HasSubstr("PCI device 0000:3b:02.1 is allocated "
                                                            "by instance a"),
                                                  HasSubstr("no longer in the host"))));  // T-239
-  EXPECT_EQ(account_.owners().by_device().at("0000:3b:02.1"), "a");                      // T-239
+  EXPECT_EQ(account_.owners().by_device().at("0000:3b:02.1"), "a"_uuid);                 // T-239
   EXPECT_THAT(account_.Devices().Pools(), IsEmpty());
   facts_.devices_known = false;
   EXPECT_THAT(Settings(Run()), ElementsAre(HasSubstr("could not be listed")))
       << "the device may still be there";
   facts_.devices_known = true;
-  account_.DropInstance("a");
+  account_.DropInstance("a"_uuid);
   EXPECT_THAT(Settings(Run()), IsEmpty());
   EXPECT_EQ(account_.Devices().Find("0000:3b:02.1"), nullptr);  // T-239, T-252
   ASSERT_EQ(account_.Devices().Pools().size(), 1u);
@@ -186,15 +188,15 @@ TEST_F(DeviceChildrenTest, ADeviceThatIsUnpluggedStaysWithItsOwner) {
 
 TEST_F(DeviceChildrenTest, AreNotHealedDuringAResizeOnTheHost) {  // T-262
   Own("a", {"0000:3b:02.0"});
-  Instance moving = *account_.FindInstance("a");
+  Instance moving = *account_.FindInstance("a"_uuid);
   moving.task_state = "resize_finish";
   moving.context.emplace();
-  moving.context->migration_uuid = "m";
+  moving.context->migration_uuid = "m"_uuid;
   moving.context->old_flavor = moving.flavor;
   moving.context->new_flavor = moving.flavor;
   moving.context->old_assigned = moving.assigned;
   account_.PutInstance(moving);
-  records_.allocations = {{kDevicesRoot, "a", "", {{"VCPU", 1}}, "INSTANCE", 7}};
+  records_.allocations = {{kDevicesRoot, "a"_uuid, Uuid(), {{"VCPU", 1}}, "INSTANCE", 7}};
   Apply(Run());
   EXPECT_EQ(Run().report.holdings.size(), 1u);
   account_.PutMigration(

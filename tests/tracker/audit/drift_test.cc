@@ -6,6 +6,7 @@
 #include "tests/tracker/account/sample_records.h"
 #include "tests/tracker/facts/test_data.h"
 #include "tests/tracker/node/node_fixture.h"
+#include "tests/worlds/short_uuid.h"
 #include "tracker/audit/audit.h"
 #include "tracker/audit/resources.h"
 
@@ -25,8 +26,10 @@ Instance CountedInstance(const std::string& uuid) {
 }
 
 KnownAllocation Allocated(const std::string& consumer, int64_t memory_mib) {
-  return {
-      "root", consumer, "", {{"VCPU", 1}, {"PCPU", 1}, {"MEMORY_MB", memory_mib}, {"DISK_GB", 11}}};
+  return {"root"_uuid,
+          ShortUuid(consumer),
+          Uuid(),
+          {{"VCPU", 1}, {"PCPU", 1}, {"MEMORY_MB", memory_mib}, {"DISK_GB", 11}}};
 }
 
 class DriftTest : public testing::Test {
@@ -46,7 +49,7 @@ class DriftTest : public testing::Test {
 
 TEST_F(DriftTest, EqualAmountsAreNone) {
   account_.PutInstance(CountedInstance("a"));
-  records_.allocations = {Allocated("a", 1024), Allocated("nobody knows it", 4096)};
+  records_.allocations = {Allocated("a", 1024), Allocated("nobody knows", 4096)};
   EXPECT_THAT(Find(), IsEmpty());  // T-351
 }
 
@@ -55,10 +58,10 @@ TEST_F(DriftTest, EachClassIsCompared) {
   records_.allocations = {Allocated("a", 1024), Allocated("b", 512)};
   const std::vector<Drift> drifts = Find();
   ASSERT_THAT(drifts, SizeIs(4));
-  EXPECT_EQ(drifts[0], (Drift{"DISK_GB", 33, 22, {"c"}}));             // T-351
-  EXPECT_EQ(drifts[1], (Drift{"MEMORY_MB", 3072, 1536, {"b", "c"}}));  // T-351
-  EXPECT_EQ(drifts[2], (Drift{"PCPU", 3, 2, {"c"}}));
-  EXPECT_EQ(drifts[3], (Drift{"VCPU", 3, 2, {"c"}}));
+  EXPECT_EQ(drifts[0], (Drift{"DISK_GB", 33, 22, {"c"_uuid}}));                  // T-351
+  EXPECT_EQ(drifts[1], (Drift{"MEMORY_MB", 3072, 1536, {"b"_uuid, "c"_uuid}}));  // T-351
+  EXPECT_EQ(drifts[2], (Drift{"PCPU", 3, 2, {"c"_uuid}}));
+  EXPECT_EQ(drifts[3], (Drift{"VCPU", 3, 2, {"c"_uuid}}));
   EXPECT_EQ(DriftText(drifts[1]),
             "MEMORY_MB: instances count 3072, but their allocations 1536; instances b, c");
   configuration_.shared_disk_provider = true;
@@ -68,7 +71,7 @@ TEST_F(DriftTest, EachClassIsCompared) {
 TEST_F(DriftTest, WhatIsClaimedOrMovedIsLeftOut) {
   Instance moving = CountedInstance("a");
   moving.task_state = "migrating";
-  moving.context.emplace().migration_uuid = "m";
+  moving.context.emplace().migration_uuid = "m"_uuid;
   account_.PutInstance(moving);
   account_.PutMigration(MakeMigration(moving, MigrationType::kLive, "running", kHere, kThere));
   OpenClaim claim;
@@ -90,7 +93,7 @@ TEST_F(DriftTest, ADriftThatStaysIsAFinding) {
     auto done = RunAudit({.facts = facts,
                           .records = &records_,
                           .configuration = configuration_,
-                          .node_uuid = "root",
+                          .node_uuid = "root"_uuid,
                           .node_name = "n",
                           .before = before ? &*before : nullptr,
                           .now = now,
@@ -119,7 +122,7 @@ TEST_F(DriftTest, ADriftThatStaysIsAFinding) {
 TEST(StrayDevices, AreFindings) {
   Facts facts = OrdinaryFacts();
   Guest& guest = facts.guests.emplace_back();
-  guest.uuid = "g";
+  guest.uuid = "g"_uuid;
   guest.name = "guest-1";
   guest.devices = {"0000:81:00.0"};
   PciDevice device;
@@ -136,7 +139,7 @@ TEST(StrayDevices, AreFindings) {
   const auto audit = [&] {
     return *RunAudit({.facts = std::make_shared<const Facts>(facts),
                       .configuration = configuration,
-                      .node_uuid = "root",
+                      .node_uuid = "root"_uuid,
                       .node_name = "n",
                       .wall_now = absl::UnixEpoch(),
                       .orphan_confirmation = std::chrono::seconds(5),
@@ -147,8 +150,9 @@ TEST(StrayDevices, AreFindings) {
       std::find_if(first.findings.begin(), first.findings.end(),
                    [](const Finding& f) { return f.kind == Finding::Kind::kDevice; });
   ASSERT_NE(found, first.findings.end());
-  EXPECT_EQ(found->subject, "0000:81:00.0");                          // T-256
-  EXPECT_THAT(found->text, testing::HasSubstr("guest guest-1 (g)"));  // T-256
+  EXPECT_EQ(found->subject, "0000:81:00.0");  // T-256
+  EXPECT_THAT(found->text,
+              testing::HasSubstr("guest guest-1 (" + "g"_uuid.ToString() + ")"));  // T-256
   configuration.pci_device_specs = {R"({"vendor_id": "8086", "live_migratable": "yes"})"};
   EXPECT_FALSE(AddDevices(facts, configuration, &resources).ok())
       << "the host is too old";  // T-236

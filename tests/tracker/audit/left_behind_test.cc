@@ -5,6 +5,7 @@
 #include "gtest/gtest.h"
 #include "tests/tracker/account/sample_records.h"
 #include "tests/tracker/node/node_fixture.h"
+#include "tests/worlds/short_uuid.h"
 #include "tracker/audit/audit.h"
 
 namespace berth::tracker {
@@ -25,7 +26,8 @@ class LeftBehindTest : public testing::Test {
   }
   void Allocate(const std::string& consumer, const std::string& provider = "node-1",
                 const std::string& type = "INSTANCE") {
-    records_.allocations.push_back({provider, consumer, "", {{"VCPU", 1}}, type});
+    records_.allocations.push_back(
+        {ShortUuid(provider), ShortUuid(consumer), Uuid(), {{"VCPU", 1}}, type});
   }
   void Count() { account_.ReplaceRecords(instances_, migrations_); }
   // "guest u" or "allocations u" for each finding, sorted as they are found.
@@ -34,7 +36,7 @@ class LeftBehindTest : public testing::Test {
     std::vector<std::string> found;
     for (const LeftBehind& left : FindLeftBehind(account_, records_, facts_.guests)) {
       const bool allocated = left.text.find("allocations on this node") != std::string::npos;
-      found.push_back((allocated ? "allocations " : "guest ") + left.uuid);
+      found.push_back((allocated ? "allocations " : "guest ") + ShortName(left.uuid));
     }
     return found;
   }
@@ -45,7 +47,7 @@ class LeftBehindTest : public testing::Test {
     before_ = *RunAudit({.facts = std::make_shared<const Facts>(facts_),
                          .records = &records_,
                          .configuration = {},
-                         .node_uuid = "node-1",
+                         .node_uuid = "node-1"_uuid,
                          .node_name = "n",
                          .before = before_ ? &*before_ : nullptr,
                          .now = now_,
@@ -89,7 +91,7 @@ TEST_F(LeftBehindTest, AllocationsWithoutUseAreFound) {
 
 TEST_F(LeftBehindTest, AllocationsOfChildProvidersAreFound) {
   Record("a", kHere).deleted = true;
-  Allocate("a", "a child of the node");
+  Allocate("a", "a child");
   EXPECT_THAT(Find(), ElementsAre("allocations a"));  // T-144
 }
 
@@ -106,8 +108,9 @@ TEST_F(LeftBehindTest, AllocationsAreAFindingOnceTheyStay) {
   const Audit second = Pass(seconds(5));
   const std::vector<Finding> found = FoundBy(second);
   ASSERT_THAT(found, SizeIs(1));  // T-143
-  EXPECT_EQ(found[0].subject, "a");
-  EXPECT_EQ(found[0].text, "instance a is deleted, and still has allocations on this node");
+  EXPECT_EQ(found[0].subject, "a"_uuid.ToString());
+  EXPECT_EQ(WithShortNames(found[0].text),
+            "instance a is deleted, and still has allocations on this node");
   EXPECT_NE(second.digest.whole, first.digest.whole) << "placement is told";
   EXPECT_THAT(second.warnings, ElementsAre("node n: " + found[0].text));
   EXPECT_THAT(Pass(seconds(60)).warnings, IsEmpty()) << "it is logged once";
@@ -122,7 +125,7 @@ TEST_F(LeftBehindTest, AConsumerThatNobodyKnowsHasAnHour) {
   EXPECT_THAT(FoundBy(Pass(minutes(59))), IsEmpty());  // T-145
   const std::vector<Finding> found = FoundBy(Pass(minutes(1)));
   ASSERT_THAT(found, SizeIs(1));  // T-145
-  EXPECT_EQ(found[0].subject, "u");
+  EXPECT_EQ(found[0].subject, "u"_uuid.ToString());
   records_.allocations.clear();
   Pass(seconds(1));
   Allocate("u");
@@ -140,8 +143,8 @@ TEST_F(LeftBehindTest, AGuestWhoseInstanceIsDeletedIsAFinding) {
   const Audit audit = Pass(seconds(5));
   const std::vector<Finding> found = FoundBy(audit);
   ASSERT_THAT(found, SizeIs(1));  // T-66
-  EXPECT_EQ(found[0].subject, "a");
-  EXPECT_EQ(found[0].text, "guest guest-a (a) exists, but its instance is deleted");
+  EXPECT_EQ(found[0].subject, "a"_uuid.ToString());
+  EXPECT_EQ(WithShortNames(found[0].text), "guest guest-a (a) exists, but its instance is deleted");
   EXPECT_EQ(audit.report.accounting.orphans.vcpus, 4);  // T-66: it counts as an orphan
 }
 
@@ -154,10 +157,11 @@ TEST_F(LeftBehindTest, TheGuestOfAnEvacuationIsAFinding) {
   Pass(seconds(0));
   const std::vector<Finding> found = FoundBy(Pass(seconds(5)));
   ASSERT_THAT(found, SizeIs(2));  // T-146
-  EXPECT_EQ(found[0].text,
+  EXPECT_EQ(WithShortNames(found[0].text),
             "the guest of instance a was left behind by evacuation m to host h2: destroy the "
             "guest");
-  EXPECT_EQ(found[1].text, "instance a is on host h2, and still has allocations on this node");
+  EXPECT_EQ(WithShortNames(found[1].text),
+            "instance a is on host h2, and still has allocations on this node");
   facts_.guests.clear();
   EXPECT_THAT(Find(), ElementsAre("allocations a"));
 }

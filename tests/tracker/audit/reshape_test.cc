@@ -5,6 +5,7 @@
 #include "gtest/gtest.h"
 #include "tests/tracker/account/sample_records.h"
 #include "tests/tracker/node/node_fixture.h"
+#include "tests/worlds/short_uuid.h"
 #include "tracker/audit/audit.h"
 #include "tracker/audit/resources.h"
 
@@ -15,14 +16,14 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-constexpr char kMoved[] = "6695eb01-f6a4-8304-79aa-97f2502e193f";
+const Uuid kMoved = "6695eb01-f6a4-8304-79aa-97f2502e193f"_uuid;
 const HostAndNode kMovedHost = {"h1", kMoved};
 
 class ReshapeTest : public testing::Test {
  protected:
   ReshapeTest() : account_(kMovedHost, NodeResources()) {
     facts_ = OrdinaryFacts();
-    records_.tree = {{kMoved, "n1", "", 1, {{"VCPU", {48, 0, 1, 48, 1, 4.0}}}, {"OWNER_NOVA"}}};
+    records_.tree = {{kMoved, "n1", Uuid(), 1, {{"VCPU", {48, 0, 1, 48, 1, 4.0}}}, {"OWNER_NOVA"}}};
   }
 
   Audit Run(bool starting) {
@@ -52,22 +53,23 @@ TEST_F(ReshapeTest, VirtualGpusMoveToTheChildren) {
                              {"0000:84:00.0", {}, {{"nvidia-64", 2}}}};
   configuration_.mediated_types = {{"nvidia-64", {}, "VGPU", std::nullopt}};
   records_.tree[0].inventories["VGPU"] = {4, 0, 1, 4, 1, 1.0};
-  records_.allocations = {{kMoved, "a", "", {{"VCPU", 1}, {"VGPU", 1}}, "INSTANCE", 5},
-                          {kMoved, "b", "", {{"VGPU", 2}}, "INSTANCE", 6},
-                          {kMoved, "c", "", {{"VCPU", 1}}, "INSTANCE", 7},
-                          {"elsewhere", "a", "", {{"DISK_GB", 3}}, "INSTANCE", 5}};
+  records_.allocations = {{kMoved, "a"_uuid, Uuid(), {{"VCPU", 1}, {"VGPU", 1}}, "INSTANCE", 5},
+                          {kMoved, "b"_uuid, Uuid(), {{"VGPU", 2}}, "INSTANCE", 6},
+                          {kMoved, "c"_uuid, Uuid(), {{"VCPU", 1}}, "INSTANCE", 7},
+                          {"elsewhere"_uuid, "a"_uuid, Uuid(), {{"DISK_GB", 3}}, "INSTANCE", 5}};
   const Audit audit = Run(true);
   ASSERT_EQ(audit.report.providers.size(), 3u);
   EXPECT_EQ(audit.report.providers[0].inventories.count("VGPU"), 0u);
-  std::string left = audit.report.providers[1].uuid;
-  std::string right = audit.report.providers[2].uuid;
+  Uuid left = audit.report.providers[1].uuid;
+  Uuid right = audit.report.providers[2].uuid;
   if (right < left) std::swap(left, right);
-  EXPECT_THAT(audit.report.holdings, ElementsAre(WantedHolding{"a",
-                                                               5,
-                                                               {{kMoved, {{"VCPU", 1}}},
-                                                                {left, {{"VGPU", 1}}},
-                                                                {"elsewhere", {{"DISK_GB", 3}}}}},
-                                                 WantedHolding{"b", 6, {{right, {{"VGPU", 2}}}}}))
+  EXPECT_THAT(audit.report.holdings,
+              ElementsAre(WantedHolding{"a"_uuid,
+                                        5,
+                                        {{kMoved, {{"VCPU", 1}}},
+                                         {left, {{"VGPU", 1}}},
+                                         {"elsewhere", {{"DISK_GB", 3}}}}},
+                          WantedHolding{"b"_uuid, 6, {{right, {{"VGPU", 2}}}}}))
       << "T-209";  // T-209: and not of `c`, which has none
   EXPECT_TRUE(audit.report.moves_resources);
 }
@@ -79,7 +81,7 @@ TEST_F(ReshapeTest, AClassThatAFileGivesToTheRootStaysThere) {
   entry.inventories["CUSTOM_GPU"].total = 4;
   configuration_.provider_entries = {entry};
   records_.tree[0].inventories["CUSTOM_GPU"] = {4, 0, 1, 2147483647, 1, 1.0};
-  records_.allocations = {{kMoved, "a", "", {{"CUSTOM_GPU", 1}}, "INSTANCE", 5}};
+  records_.allocations = {{kMoved, "a"_uuid, Uuid(), {{"CUSTOM_GPU", 1}}, "INSTANCE", 5}};
   for (const bool starting : {true, false}) {
     const Audit audit = Run(starting);
     EXPECT_THAT(audit.report.holdings, IsEmpty());  // T-209
@@ -93,19 +95,22 @@ TEST_F(ReshapeTest, AClassThatAFileGivesToTheRootStaysThere) {
 TEST_F(ReshapeTest, EncryptedMemoryMovesToItsChild) {
   facts_.emulators.sev_guests_max = 15;
   records_.tree[0].inventories["MEM_ENCRYPTION_CONTEXT"] = {15, 0, 1, 1, 1, 1.0};
-  records_.allocations = {{kMoved, "a", "", {{"MEM_ENCRYPTION_CONTEXT", 1}}, "INSTANCE", 5}};
+  records_.allocations = {
+      {kMoved, "a"_uuid, Uuid(), {{"MEM_ENCRYPTION_CONTEXT", 1}}, "INSTANCE", 5}};
   const Audit audit = Run(true);
   ASSERT_EQ(audit.report.providers.size(), 2u);
-  EXPECT_THAT(audit.report.holdings,
-              ElementsAre(WantedHolding{
-                  "a", 5, {{audit.report.providers[1].uuid, {{"MEM_ENCRYPTION_CONTEXT", 1}}}}}))
+  EXPECT_THAT(
+      audit.report.holdings,
+      ElementsAre(WantedHolding{
+          "a"_uuid, 5, {{audit.report.providers[1].uuid, {{"MEM_ENCRYPTION_CONTEXT", 1}}}}}))
       << "T-209";  // T-209
 }
 
 TEST_F(ReshapeTest, OnlyTheFirstReportMovesThem) {
   facts_.emulators.sev_guests_max = 15;
   records_.tree[0].inventories["MEM_ENCRYPTION_CONTEXT"] = {15, 0, 1, 1, 1, 1.0};
-  records_.allocations = {{kMoved, "a", "", {{"MEM_ENCRYPTION_CONTEXT", 1}}, "INSTANCE", 5}};
+  records_.allocations = {
+      {kMoved, "a"_uuid, Uuid(), {{"MEM_ENCRYPTION_CONTEXT", 1}}, "INSTANCE", 5}};
   const Audit later = Run(false);
   EXPECT_THAT(later.report.holdings, IsEmpty());  // T-209
   ASSERT_EQ(later.report.providers.size(), 1u);   // T-209: nothing is offered twice
@@ -138,14 +143,14 @@ TEST_F(ReshapeTest, PinnedCpusBecomePcpu) {
 TEST_F(ReshapeTest, WhatAnOutgoingMigrationHoldsBecomesPcpu) {
   facts_.pcpus = 8;
   PutPinned("a", {0});
-  Instance moving = *account_.FindInstance("a");
+  Instance moving = *account_.FindInstance("a"_uuid);
   moving.context.emplace();
-  moving.context->migration_uuid = "m";
+  moving.context->migration_uuid = "m"_uuid;
   moving.context->old_assigned.topology = MakePinned({0, 1});
   account_.PutInstance(moving);
-  records_.allocations = {{kMoved, "m", "a", {{"VCPU", 2}}, "INSTANCE", 5}};
+  records_.allocations = {{kMoved, "m"_uuid, "a"_uuid, {{"VCPU", 2}}, "INSTANCE", 5}};
   EXPECT_THAT(Run(true).report.holdings,
-              ElementsAre(WantedHolding{"m", 5, {{kMoved, {{"PCPU", 2}}}}}))
+              ElementsAre(WantedHolding{"m"_uuid, 5, {{kMoved, {{"PCPU", 2}}}}}))
       << "T-209";  // T-209
 }
 

@@ -8,6 +8,7 @@
 #include "gtest/gtest.h"
 #include "tests/tracker/claims/rich_claims.h"
 #include "tests/worlds/seed.h"
+#include "tests/worlds/short_uuid.h"
 
 namespace berth::tracker {
 namespace {
@@ -27,9 +28,9 @@ TEST(ClaimInstance, TakesEverything) {
   EXPECT_EQ(cell.host_cell, 0);                                    // T-155
   EXPECT_THAT(cell.pinning, ElementsAre(Pair(0, 0), Pair(1, 1)));  // T-155
   EXPECT_THAT(claim->instance.assigned.devices, SizeIs(1));        // T-155
-  EXPECT_THAT(claim->instance.assigned.units, ElementsAre(NamedUnit{"node-1", "PMEM", "ns0"}));
-  EXPECT_EQ(account.used(), (Amounts{2, 512, 10 * kMibPerGib}));             // T-155
-  EXPECT_EQ(account.owners().by_unit().at({"node-1", "PMEM", "ns0"}), "a");  // T-158
+  EXPECT_THAT(claim->instance.assigned.units, ElementsAre(NamedUnit{"node-1"_uuid, "PMEM", "ns0"}));
+  EXPECT_EQ(account.used(), (Amounts{2, 512, 10 * kMibPerGib}));                       // T-155
+  EXPECT_EQ(account.owners().by_unit().at({"node-1"_uuid, "PMEM", "ns0"}), "a"_uuid);  // T-158
   const auto second = ClaimInstance(Settings(), RichRequest("b"), &account);
   ASSERT_TRUE(second.ok()) << second.status();
   EXPECT_NE(second->instance.assigned.devices,
@@ -170,7 +171,7 @@ TEST(ClaimInstance, NamedUnits) {
   EXPECT_THAT(Reasons(ClaimInstance(Settings(), request, &account).status()),
               ElementsAre("Needed 3 units of resource class PMEM, but 2 are available."));  // T-158
   EXPECT_EQ(account, before);                                                               // T-156
-  request.units = {{"node-1", "VCPU", 2}, {"another node", "PMEM", 9}};
+  request.units = {{"node-1"_uuid, "VCPU", 2}, {"another node"_uuid, "PMEM", 9}};
   const auto claim = ClaimInstance(Settings(), request, &account);
   ASSERT_TRUE(claim.ok()) << claim.status();  // T-158: without named units here
   EXPECT_THAT(claim->instance.assigned.units, IsEmpty());
@@ -184,7 +185,7 @@ TEST(ClaimInstance, ABrokenRequestIsRefused) {
     change(&request);
     return absl::IsInvalidArgument(ClaimInstance(Settings(), request, &account).status());
   };
-  EXPECT_TRUE(refused([](InstanceClaim* claim) { claim->instance.uuid.clear(); }));
+  EXPECT_TRUE(refused([](InstanceClaim* claim) { claim->instance.uuid = {}; }));
   EXPECT_TRUE(refused([](InstanceClaim* claim) { claim->instance.flavor.vcpus = -1; }));
   EXPECT_TRUE(refused([](InstanceClaim* claim) { claim->instance.flavor.memory_mib = INT64_MAX; }));
   EXPECT_TRUE(refused([](InstanceClaim* claim) { claim->units[0].amount = -1; }));
@@ -225,9 +226,10 @@ TEST(ClaimInstance, RefusalsInOrder) {
   EXPECT_EQ(kind(Settings()), ClaimRefusalKind::kAlreadyClaimed);  // T-181
   account.PutInstance(claim->instance);
   EXPECT_EQ(kind(Settings()), ClaimRefusalKind::kAlreadyClaimed);  // T-181
-  request.node_uuid = "unknown";
+  request.node_uuid = "unknown"_uuid;
   EXPECT_EQ(ClaimInstance(Settings(), request, &account).status().message(),
-            "Attempt to claim resources for instance a on unknown node unknown failed");  // T-153
+            "Attempt to claim resources for instance " + "a"_uuid.ToString() + " on unknown node " +
+                "unknown"_uuid.ToString() + " failed");  // T-153
   EXPECT_EQ(account, once);
 }
 

@@ -4,6 +4,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/tracker/account/sample_records.h"
+#include "tests/worlds/short_uuid.h"
 #include "tracker/claims/answers.h"
 #include "tracker/claims/claim.h"
 
@@ -175,7 +176,7 @@ TEST(EndOfMove, OnlyAFinishedMoveIsConfirmed) {
   migration.status = "confirming";
   EXPECT_TRUE(confirms(*switched->instance));
   Instance other = *switched->instance;
-  other.context->migration_uuid = "another";
+  other.context->migration_uuid = "another"_uuid;
   EXPECT_FALSE(confirms(other));  // T-173: it is in another move
   other.context.reset();
   EXPECT_FALSE(confirms(other));  // T-173
@@ -193,7 +194,7 @@ TEST(EndOfMove, ConfirmAndRevert) {
   WriteTo(*switched, &source);
   EXPECT_EQ(source.used().vcpus, 1);  // T-133: kept for a way back
   EXPECT_EQ(moved.account.used().vcpus, 3);
-  EXPECT_TRUE(moved.account.IsTracked("a"));
+  EXPECT_TRUE(moved.account.IsTracked("a"_uuid));
 
   NodeAccount confirmed = source;
   const Ending confirm = *ConfirmMove(*switched->instance, *switched->migration);
@@ -225,8 +226,8 @@ TEST(EndOfMove, AResizeInPlaceStaysTracked) {
   EXPECT_EQ(moved.account.used().vcpus, 4);
   WriteTo(*ConfirmMove(*switched->instance, *switched->migration), &moved.account);
   EXPECT_EQ(moved.account.used().vcpus, 3);
-  EXPECT_TRUE(moved.account.IsTracked("a"));  // T-175
-  moved.account.DropInstance("a");
+  EXPECT_TRUE(moved.account.IsTracked("a"_uuid));  // T-175
+  moved.account.DropInstance("a"_uuid);
   EXPECT_EQ(moved.account.used().vcpus, 0);  // T-175: a deletion frees its use
 }
 
@@ -254,9 +255,9 @@ TEST(EndOfMove, AnArrivalIsOneStep) {
               moved.claim.instance.context->new_assigned);  // T-177, T-179, T-287
     WriteTo(*ending, &moved.account);
     EXPECT_EQ(moved.account.used(), claimed);  // T-177: counted exactly once
-    EXPECT_TRUE(moved.account.IsTracked("a"));
+    EXPECT_TRUE(moved.account.IsTracked("a"_uuid));
     Migration other = *moved.claim.migration;
-    other.uuid = "other";
+    other.uuid = "other"_uuid;
     EXPECT_FALSE(FinishArrival(moved.claim.instance, other).ok());
     EXPECT_FALSE(FinishMove(moved.claim.instance, other).ok());
   }
@@ -267,10 +268,10 @@ TEST(ClaimAnswers, AreKeptForADay) {
   const absl::Time start = absl::UnixEpoch();
   OpenClaim claim;
   claim.id = "c";
-  claim.instance.uuid = "i";
+  claim.instance.uuid = "i"_uuid;
   claim.instance.launched_on = "first";
   const auto find = [&](const std::string& id, absl::Duration after) {
-    return *answers.Find(id, "i", "", start + after);
+    return *answers.Find(id, "i"_uuid, "", start + after);
   };
   answers.Keep(claim, start);
   claim.instance.launched_on = "second";
@@ -279,9 +280,9 @@ TEST(ClaimAnswers, AreKeptForADay) {
   EXPECT_EQ(find("c", absl::Hours(23))->instance.launched_on, "first");
   EXPECT_EQ(find("c", absl::Hours(24)), nullptr);
   answers.Keep(claim, start + absl::Hours(25));
-  answers.Forget("i/1");
+  answers.Forget("i"_uuid.ToString() + "/1");
   EXPECT_NE(find("c", absl::Hours(25)), nullptr) << "it is another claim";
-  answers.Forget("i/0");
+  answers.Forget("i"_uuid.ToString() + "/0");
   EXPECT_EQ(find("c", absl::Hours(25)), nullptr);
   for (size_t i = 0; i <= ClaimAnswers::kMax; ++i) {
     claim.id = std::to_string(i);
@@ -297,18 +298,18 @@ TEST(ClaimAnswers, AnotherRequestDoesNotGetTheAnswer) {
   const absl::Time now = absl::UnixEpoch();
   OpenClaim claim;
   claim.id = "c";
-  claim.instance.uuid = "i";
+  claim.instance.uuid = "i"_uuid;
   claim.body = "digest";
   answers.Keep(claim, now);
-  const auto kind = [&](const char* instance, const char* body) {
+  const auto kind = [&](const Uuid& instance, const char* body) {
     return RefusalOf(answers.Find("c", instance, body, now).status())->kind;
   };
-  ASSERT_TRUE(answers.Find("c", "i", "digest", now).ok());
-  EXPECT_EQ(kind("i", "another"), ClaimRefusalKind::kRequestIdReused);
-  EXPECT_EQ(kind("j", "digest"), ClaimRefusalKind::kRequestIdReused);
-  EXPECT_TRUE(absl::IsInvalidArgument(answers.Find("c", "j", "digest", now).status()));
-  ASSERT_TRUE(answers.Find("d", "i", "digest", now).ok());
-  EXPECT_EQ(*answers.Find("d", "i", "digest", now), nullptr);
+  ASSERT_TRUE(answers.Find("c", "i"_uuid, "digest", now).ok());
+  EXPECT_EQ(kind("i"_uuid, "another"), ClaimRefusalKind::kRequestIdReused);
+  EXPECT_EQ(kind("j"_uuid, "digest"), ClaimRefusalKind::kRequestIdReused);
+  EXPECT_TRUE(absl::IsInvalidArgument(answers.Find("c", "j"_uuid, "digest", now).status()));
+  ASSERT_TRUE(answers.Find("d", "i"_uuid, "digest", now).ok());
+  EXPECT_EQ(*answers.Find("d", "i"_uuid, "digest", now), nullptr);
 }
 
 }  // namespace

@@ -35,8 +35,8 @@ void ExpectAsNaive(const NodeAccount& account, const NaiveAccount& naive) {
   EXPECT_EQ(CellsOf(account), naive.cells);  // T-392
   EXPECT_EQ(account.owners().by_device(), naive.device_owners);
   EXPECT_EQ(account.owners().by_unit(), naive.unit_owners);
-  const std::vector<std::string> tracked = account.tracked_instances();
-  EXPECT_EQ(std::set<std::string>(tracked.begin(), tracked.end()), naive.tracked_instances);
+  const std::vector<Uuid> tracked = account.tracked_instances();
+  EXPECT_EQ(std::set<Uuid>(tracked.begin(), tracked.end()), naive.tracked_instances);
   EXPECT_EQ(account.tracked_migrations(), naive.tracked_migrations);  // T-374
 }
 

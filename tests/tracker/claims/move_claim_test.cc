@@ -2,6 +2,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/tracker/claims/rich_claims.h"
+#include "tests/worlds/short_uuid.h"
 
 namespace berth::tracker {
 namespace {
@@ -27,13 +28,13 @@ TEST(ClaimMove, TakesWhatTheNewFlavorNeeds) {
   EXPECT_EQ(claim->migration->status, "pre-migrating");  // T-168
   EXPECT_EQ(claim->migration->destination, kHere);       // T-168
   const MigrationContext& context = *claim->instance.context;
-  EXPECT_EQ(context.migration_uuid, "m");                                 // T-168
+  EXPECT_EQ(context.migration_uuid, "m"_uuid);                            // T-168
   EXPECT_EQ(context.old_assigned, request.instance.assigned);             // T-168
   EXPECT_EQ(context.new_assigned.topology->cells[0].pinning.size(), 2u);  // T-168
   EXPECT_THAT(context.new_assigned.devices, SizeIs(2));                   // T-168: with the port
   EXPECT_THAT(context.new_assigned.units, SizeIs(1));
   EXPECT_EQ(account.used(), (Amounts{2, 512, 10 * kMibPerGib}));  // T-168
-  EXPECT_THAT(account.tracked_migrations(), ElementsAre(Pair("a", "m")));
+  EXPECT_THAT(account.tracked_migrations(), ElementsAre(Pair("a"_uuid, "m"_uuid)));
 }
 
 // A second claim would choose other CPUs, while the record still names the first ones.
@@ -44,7 +45,7 @@ TEST(ClaimMove, AMoveThatIsClaimedIsNotClaimedAgain) {
   request.instance.context.emplace().migration_uuid = request.migration.uuid;
   EXPECT_EQ(RefusalOf(ClaimMove(Settings(), request, &account).status())->kind,
             ClaimRefusalKind::kAlreadyClaimed);  // T-181
-  request.instance.context->migration_uuid = "another";
+  request.instance.context->migration_uuid = "another"_uuid;
   EXPECT_TRUE(ClaimMove(Settings(), request, &account).ok());
 }
 
@@ -183,7 +184,7 @@ TEST(ClaimMove, ARefusedMoveChangesNothing) {
   request.new_flavor.extra_specs = {{"hw:numa_nodes", "0"}};
   EXPECT_EQ(ClaimMove(Settings(), request, &account).status().code(),
             absl::StatusCode::kInvalidArgument);
-  request.node_uuid = "unknown";
+  request.node_uuid = "unknown"_uuid;
   EXPECT_EQ(RefusalOf(ClaimMove(Settings(), request, &account).status())->kind,
             ClaimRefusalKind::kNodeUnavailable);  // T-168
   EXPECT_EQ(account, before);
@@ -198,15 +199,15 @@ TEST(ClaimMove, AClaimCountsInEveryStateOfTheInstance) {
   request.new_flavor.extra_specs["hw:cpu_policy"] = "dedicated";
   account.PutInstance(request.instance);
   Migration newer = request.migration;
-  newer.uuid = "newer";
+  newer.uuid = "newer"_uuid;
   newer.destination = kHere;
   newer.created_at += absl::Seconds(5);
   account.PutMigration(newer);
   ASSERT_TRUE(ClaimMove(Settings(), request, &account).ok());
   EXPECT_EQ(account.used().vcpus, 1);  // T-168, T-182
-  EXPECT_THAT(account.tracked_migrations(), ElementsAre(Pair("a", "m")));
+  EXPECT_THAT(account.tracked_migrations(), ElementsAre(Pair("a"_uuid, "m"_uuid)));
   EXPECT_EQ(account.owners().cells()[0].usage.pinned_cpus.Count(), 1);  // T-395
-  EXPECT_EQ(account.owners().by_unit().at({"node-1", "PMEM", "ns0"}), "a");
+  EXPECT_EQ(account.owners().by_unit().at({"node-1"_uuid, "PMEM", "ns0"}), "a"_uuid);
   EXPECT_EQ(account.Rebuilt(), account);  // T-394
 }
 
@@ -244,13 +245,15 @@ TEST(Claims, NobodyClaimsForADeletedInstanceOrAMoveThatIsOver) {
 
 TEST(NewMigration, TheFlavorsSayWhichKind) {
   const Instance instance = MakeInstance("a", kThere, MakeFlavor("small", 1, 256, 1));
-  const Migration cold = NewMigration("m", instance, instance.flavor, kHere, absl::UnixEpoch());
+  const Migration cold =
+      NewMigration("m"_uuid, instance, instance.flavor, kHere, absl::UnixEpoch());
   EXPECT_EQ(cold.type, MigrationType::kCold);  // T-168
   EXPECT_EQ(cold.source, kThere);              // T-168
   EXPECT_EQ(cold.destination, kHere);          // T-168
   EXPECT_EQ(cold.status, "pre-migrating");     // T-168
   EXPECT_EQ(
-      NewMigration("m", instance, MakeFlavor("large", 2, 512, 1), kHere, absl::UnixEpoch()).type,
+      NewMigration("m"_uuid, instance, MakeFlavor("large", 2, 512, 1), kHere, absl::UnixEpoch())
+          .type,
       MigrationType::kResize);  // T-168
 }
 

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "tests/tracker/account/sample_records.h"
+#include "tests/worlds/short_uuid.h"
 #include "tracker/cells/constraints.h"
 
 namespace berth::tracker {
@@ -56,7 +57,7 @@ RandomLife::RandomLife(uint64_t seed) : random_(seed), account_(kHere, {}) {
     device.dev_type = "type-PCI";
     device.numa_node = i % 2;
     resources_.devices.push_back(device);
-    resources_.units.insert({"node-1", "PMEM", "ns" + std::to_string(i)});
+    resources_.units.insert({"node-1"_uuid, "PMEM", "ns" + std::to_string(i)});
   }
   static const DeviceSpecs* const kSpecs =
       new DeviceSpecs(*DeviceSpecs::Parse({R"({"vendor_id": "8086"})"}, DeviceSpecLimits()));
@@ -131,7 +132,7 @@ std::string RandomLife::ClaimOne() {
   request.id = "c" + std::to_string(++names_);
   request.node_uuid = kHere.node_uuid;
   request.instance = *found;
-  if (Below(3) == 0) request.units = {{"node-1", "PMEM", 1 + Below(2)}};
+  if (Below(3) == 0) request.units = {{"node-1"_uuid, "PMEM", 1 + Below(2)}};
   if (Below(3) == 0) request.limits.memory_mib = 1024 + 256 * Below(8);
   const auto claim = ClaimInstance(settings_, request, &account_);
   if (!claim.ok()) return "refused claim";
@@ -198,7 +199,7 @@ std::string RandomLife::Delete() {
   const Instance* found = Pick([](const Instance&) { return true; });
   if (found == nullptr) return "nothing to delete";
   Instance instance = *found;
-  const std::string uuid = instance.uuid;
+  const Uuid uuid = instance.uuid;
   if (Below(2) == 0) {
     instance.vm_state = "deleted";
     instance.deleted = Below(2) == 0;
@@ -260,7 +261,7 @@ std::string RandomLife::Restart() {
 
 bool RandomLife::Moves(const Instance& instance) const { return MoveOf(instance.uuid) != nullptr; }
 
-const Migration* RandomLife::MoveOf(const std::string& instance_uuid) const {
+const Migration* RandomLife::MoveOf(const Uuid& instance_uuid) const {
   for (const auto& [uuid, migration] : migrations_) {
     const bool over = migration.status == "failed" || migration.status == "completed" ||
                       migration.status == "done" || migration.status == "confirmed" ||
@@ -272,13 +273,13 @@ const Migration* RandomLife::MoveOf(const std::string& instance_uuid) const {
 
 void RandomLife::Put(Instance instance) {
   account_.PutInstance(instance);
-  const std::string uuid = instance.uuid;
+  const Uuid uuid = instance.uuid;
   instances_.insert_or_assign(uuid, std::move(instance));
 }
 
 void RandomLife::Put(Migration migration) {
   account_.PutMigration(migration);
-  const std::string uuid = migration.uuid;
+  const Uuid uuid = migration.uuid;
   migrations_.insert_or_assign(uuid, std::move(migration));
 }
 
@@ -288,8 +289,8 @@ void RandomLife::Write(const Ending& ending) {
 }
 
 NaiveAccount RandomLife::Naive() const {
-  std::map<std::string, Instance> instances = instances_;
-  std::map<std::string, Migration> by_uuid = migrations_;
+  std::map<Uuid, Instance> instances = instances_;
+  std::map<Uuid, Migration> by_uuid = migrations_;
   for (const OpenClaim& claim : unwritten_) {
     Instance& instance = instances.at(claim.instance.uuid);
     if (claim.migration.has_value()) {

@@ -53,7 +53,7 @@ class RandomLife {
   template <typename Predicate>
   const Instance* Pick(Predicate fits);
   bool Moves(const Instance& instance) const;
-  const Migration* MoveOf(const std::string& instance_uuid) const;
+  const Migration* MoveOf(const Uuid& instance_uuid) const;
   void Put(Instance instance);
   void Put(Migration migration);
   void Write(const Ending& ending);
@@ -62,8 +62,8 @@ class RandomLife {
   ClaimSettings settings_;
   NodeResources resources_;
   NodeAccount account_;
-  std::map<std::string, Instance> instances_;
-  std::map<std::string, Migration> migrations_;
+  std::map<Uuid, Instance> instances_;
+  std::map<Uuid, Migration> migrations_;
   std::vector<OpenClaim> unwritten_;
   std::vector<OpenClaim> written_;
   absl::Time now_ = absl::UnixEpoch();

@@ -3,12 +3,13 @@
 
 #include "tests/tracker/account/sample_records.h"
 #include "tests/tracker/claims/random_life.h"
+#include "tests/worlds/short_uuid.h"
 
 namespace berth::tracker {
 
 std::string RandomLife::Move(Instance instance, MigrationType type, const Flavor& flavor) {
   Migration migration;
-  migration.uuid = "m" + std::to_string(++names_);
+  migration.uuid = ShortUuid("m" + std::to_string(++names_));
   migration.instance_uuid = instance.uuid;
   migration.type = type;
   migration.status = "accepted";
@@ -27,7 +28,7 @@ std::string RandomLife::Move(Instance instance, MigrationType type, const Flavor
   request.instance = std::move(instance);
   request.migration = migration;
   request.new_flavor = flavor;
-  if (Below(3) == 0) request.units = {{"node-1", "PMEM", 1}};
+  if (Below(3) == 0) request.units = {{"node-1"_uuid, "PMEM", 1}};
   const auto claim = ClaimMove(settings_, request, &account_);
   if (claim.ok()) {
     unwritten_.push_back(*claim);
@@ -45,7 +46,8 @@ std::string RandomLife::BringHere() {
   const MigrationType types[] = {MigrationType::kCold, MigrationType::kResize, MigrationType::kLive,
                                  MigrationType::kEvacuation};
   const MigrationType type = types[Below(4)];
-  Instance instance = NewInstance(Below(2) == 0 ? kThere : HostAndNode{"h1", "node-3"}, "active");
+  Instance instance =
+      NewInstance(Below(2) == 0 ? kThere : HostAndNode{"h1", "node-3"_uuid}, "active");
   const Flavor flavor = type == MigrationType::kResize ? RandomFlavor() : instance.flavor;
   return "bring here: " + Move(std::move(instance), type, flavor);
 }
@@ -69,7 +71,7 @@ std::string RandomLife::SendAway() {
   Migration migration =
       MakeMigration(instance, live ? MigrationType::kLive : MigrationType::kResize,
                     live ? "running" : "pre-migrating", kHere, kThere);
-  migration.uuid = "m" + std::to_string(++names_);
+  migration.uuid = ShortUuid("m" + std::to_string(++names_));
   migration.created_at = now_;
   const Flavor flavor = live ? instance.flavor : RandomFlavor();
   migration.new_flavor_id = flavor.id;

@@ -4,6 +4,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/tracker/account/sample_records.h"
+#include "tests/worlds/short_uuid.h"
 
 namespace berth::tracker {
 namespace {
@@ -18,7 +19,7 @@ class RepairTest : public testing::Test {
     return MakeInstance("i", on, MakeFlavor("f", 1, 512, 1));
   }
   std::vector<Repair> Find(const Instance& instance, const std::vector<Migration>& migrations,
-                           const std::set<std::string>& guests) {
+                           const std::set<Uuid>& guests) {
     NodeAccount account(kHere, NodeResources());
     account.ReplaceRecords({instance}, migrations);
     return FindRepairs(account, guests);
@@ -26,32 +27,32 @@ class RepairTest : public testing::Test {
 };
 
 TEST_F(RepairTest, AnInstanceWithoutANodeGetsTheNodeOfItsGuest) {
-  Instance instance = On({"h1", ""});
-  const std::vector<Repair> repairs = Find(instance, {}, {"i"});
+  Instance instance = On({"h1", ""_uuid});
+  const std::vector<Repair> repairs = Find(instance, {}, {"i"_uuid});
   ASSERT_THAT(repairs, SizeIs(1));
   EXPECT_EQ(repairs[0].instance.on, kHere);  // T-28
   EXPECT_FALSE(repairs[0].migration.has_value());
-  EXPECT_THAT(Find(instance, {}, {"another guest"}), IsEmpty()) << "it may be on another node";
-  EXPECT_THAT(Find(On(kHere), {}, {"i"}), IsEmpty());  // T-28: it is right
-  EXPECT_THAT(Find(On({"", ""}), {}, {"i"}), IsEmpty()) << "nobody has claimed it";
+  EXPECT_THAT(Find(instance, {}, {"another guest"_uuid}), IsEmpty()) << "it may be on another node";
+  EXPECT_THAT(Find(On(kHere), {}, {"i"_uuid}), IsEmpty());  // T-28: it is right
+  EXPECT_THAT(Find(On({"", ""}), {}, {"i"_uuid}), IsEmpty()) << "nobody has claimed it";
   instance.unreadable = "numa_cells";
-  EXPECT_THAT(Find(instance, {}, {"i"}), IsEmpty()) << "the write would lose the cells";
+  EXPECT_THAT(Find(instance, {}, {"i"_uuid}), IsEmpty()) << "the write would lose the cells";
   instance.unreadable.clear();
   instance.deleted = true;
-  EXPECT_THAT(Find(instance, {}, {"i"}), IsEmpty());
+  EXPECT_THAT(Find(instance, {}, {"i"_uuid}), IsEmpty());
 }
 
 TEST_F(RepairTest, AMigrationWithTheContextOfAnotherOneFails) {
   Instance instance = On(kThere);
   instance.vm_state = "resized";
-  instance.context.emplace().migration_uuid = "another";
+  instance.context.emplace().migration_uuid = "another"_uuid;
   const Migration migration =
       MakeMigration(instance, MigrationType::kResize, "migrating", kThere, kHere);
   const std::vector<Repair> repairs = Find(instance, {migration}, {});
   ASSERT_THAT(repairs, SizeIs(1));
   EXPECT_EQ(repairs[0].migration->status, "error");  // T-129
   EXPECT_FALSE(repairs[0].ends_move) << "it may still hold something";
-  instance.context->migration_uuid = "m";
+  instance.context->migration_uuid = "m"_uuid;
   EXPECT_THAT(Find(instance, {migration}, {}), IsEmpty());
 }
 
@@ -62,12 +63,12 @@ TEST_F(RepairTest, AnEvacuationEndsWhenItsGuestHasGone) {
   };
   const std::vector<Repair> repairs = Find(instance, {evacuation("done", kHere, kThere)}, {});
   ASSERT_THAT(repairs, SizeIs(1));
-  EXPECT_EQ(repairs[0].migration->status, "completed");                                // T-146
-  EXPECT_TRUE(repairs[0].ends_move);                                                   // T-146
-  EXPECT_THAT(Find(instance, {evacuation("done", kHere, kThere)}, {"i"}), IsEmpty());  // T-146
+  EXPECT_EQ(repairs[0].migration->status, "completed");                                     // T-146
+  EXPECT_TRUE(repairs[0].ends_move);                                                        // T-146
+  EXPECT_THAT(Find(instance, {evacuation("done", kHere, kThere)}, {"i"_uuid}), IsEmpty());  // T-146
   EXPECT_THAT(Find(instance, {evacuation("accepted", kHere, kThere)}, {}), IsEmpty());
-  EXPECT_THAT(Find(instance, {evacuation("done", {"h1", "node-9"}, kThere)}, {}), IsEmpty());
-  EXPECT_THAT(Find(On({"h3", "n"}), {evacuation("done", kHere, kThere)}, {}), IsEmpty())
+  EXPECT_THAT(Find(instance, {evacuation("done", {"h1", "node-9"_uuid}, kThere)}, {}), IsEmpty());
+  EXPECT_THAT(Find(On({"h3", "n"_uuid}), {evacuation("done", kHere, kThere)}, {}), IsEmpty())
       << "it has moved on";
   EXPECT_THAT(Find(On(kHere), {evacuation("done", kHere, kThere)}, {}), IsEmpty());  // T-147
 }
@@ -88,7 +89,7 @@ std::vector<Interruption> Examined(const Instance& instance, GuestState state,
   NodeAccount account(kHere, NodeResources());
   account.ReplaceRecords({instance}, migrations);
   Guest guest;
-  guest.uuid = "i";
+  guest.uuid = "i"_uuid;
   guest.state = state;
   return FindInterrupted(account, {guest}, kBoot);
 }
@@ -148,7 +149,8 @@ TEST(Interruptions, AreSettledByTheFirstRuleThatFits) {
     if (found[0].changes) {
       EXPECT_EQ(after.vm_state + "/" + after.task_state, becomes);
     }
-    EXPECT_THAT(found[0].text, HasSubstr("instance i was " + std::string(one.vm_state)));
+    EXPECT_THAT(found[0].text,
+                HasSubstr("instance " + "i"_uuid.ToString() + " was " + std::string(one.vm_state)));
     EXPECT_THAT(found[0].text, HasSubstr(advice));
   }
 }

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "tests/tracker/account/sample_records.h"
+#include "tests/worlds/short_uuid.h"
 #include "tracker/claims/claim.h"
 
 namespace berth::tracker {
@@ -28,7 +29,7 @@ inline NodeResources RichHost() {
   resources.topology = MakeTopology();
   resources.devices = {MakeNic("0000:81:00.0"), MakeNic("0000:81:01.0")};
   resources.device_specs = *DeviceSpecs::Parse({R"({"vendor_id": "8086"})"}, DeviceSpecLimits());
-  resources.units = {{"node-1", "PMEM", "ns0"}, {"node-1", "PMEM", "ns1"}};
+  resources.units = {{"node-1"_uuid, "PMEM", "ns0"}, {"node-1"_uuid, "PMEM", "ns1"}};
   return resources;
 }
 
@@ -40,11 +41,11 @@ inline ClaimSettings Settings() {
 }
 
 // An instance that is on no node yet and wants two CPUs of its own, one card and one unit.
-inline InstanceClaim RichRequest(std::string uuid) {
+inline InstanceClaim RichRequest(const std::string& name) {
   InstanceClaim request;
-  request.id = "claim-" + uuid;
+  request.id = "claim-" + name;
   request.node_uuid = kHere.node_uuid;
-  request.instance = MakeInstance(std::move(uuid), {}, MakeFlavor("f", 2, 512, 10));
+  request.instance = MakeInstance(name, {}, MakeFlavor("f", 2, 512, 10));
   request.instance.vm_state = "building";
   GuestTopology wanted = MakePinned({0, 1});
   wanted.cells[0].host_cell.reset();
@@ -52,7 +53,7 @@ inline InstanceClaim RichRequest(std::string uuid) {
   request.instance.assigned.topology = wanted;
   request.instance.device_requests =
       *RequestsOfFlavor("nic:1", Settings().device_aliases, std::nullopt);
-  request.units = {{"node-1", "PMEM", 1}};
+  request.units = {{"node-1"_uuid, "PMEM", 1}};
   return request;
 }
 
@@ -73,7 +74,7 @@ inline MoveClaim RichMove(MigrationType type, HostAndNode on) {
   request.new_flavor = MakeFlavor("large", 2, 512, 10);
   request.new_flavor.extra_specs = {{"hw:cpu_policy", "dedicated"},
                                     {"pci_passthrough:alias", "nic:1"}};
-  request.units = {{"node-1", "PMEM", 1}};
+  request.units = {{"node-1"_uuid, "PMEM", 1}};
   if (type == MigrationType::kLive) request.instance.flavor = request.new_flavor;
   return request;
 }

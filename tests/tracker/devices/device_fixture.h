@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "tests/worlds/short_uuid.h"
 #include "tracker/devices/device_table.h"
 
 namespace berth::tracker {
@@ -54,7 +55,8 @@ inline std::string StatusIn(const DeviceTable& table, const std::string& address
   const DeviceRecord* const record = table.Find(address);
   if (record == nullptr) return "none";
   const std::string status(DeviceStatusName(record->status));
-  return record->instance_uuid.empty() ? status : absl::StrCat(status, " ", record->instance_uuid);
+  return IsNil(record->instance_uuid) ? status
+                                      : absl::StrCat(status, " ", ShortName(record->instance_uuid));
 }
 
 // The pools as text: type and count of each, for example `type-PF:1 type-VF:4`.

@@ -4,6 +4,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/tracker/devices/device_fixture.h"
+#include "tests/worlds/short_uuid.h"
 
 namespace berth::tracker {
 namespace {
@@ -89,12 +90,12 @@ TEST(DeviceProviders, DevicesThatAreGone) {  // T-260
 TEST(DeviceProviders, DevicesForOneUse) {  // T-261
   DeviceTable table = Tracking({R"({"product_id": "0443", "one_time_use": "true"})"},
                                {OneDevice("0000:05:00.0", "type-PCI", "0443")});
-  ASSERT_TRUE(table.Claim("i", {Asking(1, {})}, {}).ok());
+  ASSERT_TRUE(table.Claim("i"_uuid, {Asking(1, {})}, {}).ok());
   EXPECT_EQ(Describe(table)->providers[0].reserved, 0);
   EXPECT_EQ(Describe(table)->providers[0].traits.count("HW_PCI_ONE_TIME_USE"), 1u);
-  table.Allocate("i");
+  table.Allocate("i"_uuid);
   EXPECT_EQ(Describe(table)->providers[0].reserved, 1);  // T-261
-  table.Free("i");
+  table.Free("i"_uuid);
   const PlacedDeviceProviders placed = {{"0000:05:00.0", {.used = 0, .reserved = 1}}};
   EXPECT_EQ(Describe(table, placed)->providers[0].reserved, 1);  // T-261: never lowered
 }
@@ -102,17 +103,17 @@ TEST(DeviceProviders, DevicesForOneUse) {  // T-261
 TEST(DeviceProviders, NothingCanBeAllocatedOfAUsedDeviceForOneUse) {
   DeviceTable table = Tracking({R"({"product_id": "0443", "one_time_use": "true"})"},
                                {OneDevice("0000:05:00.0", "type-PCI", "0443")});
-  ASSERT_TRUE(table.Claim("i", {Asking(1, {})}, {}).ok());
-  EXPECT_EQ(MissingDeviceAllocations(*Describe(table), table, {{"i", {}}}, {}).size(), 1u);
-  table.Allocate("i");
-  EXPECT_THAT(MissingDeviceAllocations(*Describe(table), table, {{"i", {}}}, {}),
+  ASSERT_TRUE(table.Claim("i"_uuid, {Asking(1, {})}, {}).ok());
+  EXPECT_EQ(MissingDeviceAllocations(*Describe(table), table, {{"i"_uuid, {}}}, {}).size(), 1u);
+  table.Allocate("i"_uuid);
+  EXPECT_THAT(MissingDeviceAllocations(*Describe(table), table, {{"i"_uuid, {}}}, {}),
               IsEmpty());  // T-262: all of it is reserved
 }
 
 TEST(DeviceProviders, AllocationsThatAreMissing) {  // T-262
   DeviceTable table = Tracking({R"({"product_id": "154c"})"}, CardOf("3b", 4));
   for (const char* const instance : {"has", "less", "absent", "resizing"}) {
-    ASSERT_TRUE(table.Claim(instance, {Asking(1, {})}, {}).ok());
+    ASSERT_TRUE(table.Claim(ShortUuid(instance), {Asking(1, {})}, {}).ok());
   }
   const auto tree = Describe(table);
   EXPECT_EQ(MissingDeviceAllocations(

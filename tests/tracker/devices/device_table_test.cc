@@ -4,6 +4,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/tracker/devices/device_fixture.h"
+#include "tests/worlds/short_uuid.h"
 
 namespace berth::tracker {
 namespace {
@@ -50,22 +51,23 @@ TEST(DeviceSyncing, FreeDevicesThatVanishAreRemovedAtOnce) {
 
 TEST(DeviceSyncing, DevicesWithAnOwnerAreKeptUntilTheyAreFree) {  // T-239
   DeviceTable table = TableOf({PlainOn(0)});
-  ASSERT_TRUE(table.Claim("i", {AskPlain()}, {}).ok());
+  ASSERT_TRUE(table.Claim("i"_uuid, {AskPlain()}, {}).ok());
   const DeviceSync sync = table.Sync({});
   EXPECT_THAT(sync.kept, ElementsAre(kPlain));
-  EXPECT_THAT(table.warnings(),
-              ElementsAre(testing::AllOf(HasSubstr(kPlain), HasSubstr("instance i"))));
+  EXPECT_THAT(
+      table.warnings(),
+      ElementsAre(testing::AllOf(HasSubstr(kPlain), HasSubstr("instance " + "i"_uuid.ToString()))));
   EXPECT_EQ(StatusIn(table, kPlain), "claimed i");
-  table.Free("i");
+  table.Free("i"_uuid);
   EXPECT_EQ(StatusIn(table, kPlain), "none");  // T-252: removed instead of available
 }
 
 TEST(DeviceSyncing, AKeptDeviceThatComesBackStays) {  // T-239
   DeviceTable table = TableOf({PlainOn(0)});
-  ASSERT_TRUE(table.Claim("i", {AskPlain()}, {}).ok());
+  ASSERT_TRUE(table.Claim("i"_uuid, {AskPlain()}, {}).ok());
   table.Sync({});
   table.Sync({PlainOn(0)});
-  table.Free("i");
+  table.Free("i"_uuid);
   EXPECT_EQ(StatusIn(table, kPlain), "available");
 }
 
@@ -78,10 +80,10 @@ TEST(DeviceSyncing, FreeDevicesFollowTheListAtOnce) {  // T-239
 
 TEST(DeviceSyncing, DevicesWithAnOwnerFollowTheListWhenTheyAreFree) {  // T-239
   DeviceTable table = TableOf({PlainOn(0)});
-  ASSERT_TRUE(table.Claim("i", {AskPlain()}, {}).ok());
+  ASSERT_TRUE(table.Claim("i"_uuid, {AskPlain()}, {}).ok());
   table.Sync({PlainOn(1)});
   EXPECT_EQ(table.Find(kPlain)->device.numa_node, 0);
-  table.Free("i");
+  table.Free("i"_uuid);
   EXPECT_EQ(table.Find(kPlain)->device.numa_node, 1);  // T-239, T-252
   EXPECT_EQ(table.Pools()[0].key.numa_node, 1);
 }
@@ -96,7 +98,7 @@ TEST(DeviceSyncing, FollowsEveryList) {  // T-241: at each pass, not only at the
 TEST(DeviceSyncing, APhysicalFunctionThatBecomesPlainHasNoRelativesAnyMore) {
   std::vector<PciDevice> card = CardOf("3b", 1);
   DeviceTable table = TableOf(card);
-  ASSERT_TRUE(table.Claim("i", {AskVf()}, {}).ok());
+  ASSERT_TRUE(table.Claim("i"_uuid, {AskVf()}, {}).ok());
   EXPECT_EQ(StatusIn(table, kPf), "unclaimable");
   card[0].dev_type = "type-PCI";
   table.Sync(card);
@@ -105,15 +107,15 @@ TEST(DeviceSyncing, APhysicalFunctionThatBecomesPlainHasNoRelativesAnyMore) {
 
 TEST(DeviceRecords, AreLoadedWithTheirOwners) {  // T-238
   DeviceTable before = TableOf(CardOf("3b", 2));
-  ASSERT_TRUE(before.Claim("i", {AskVf()}, {}).ok());
-  before.Allocate("i");
-  ASSERT_TRUE(before.Claim("j", {AskVf()}, {}).ok());
+  ASSERT_TRUE(before.Claim("i"_uuid, {AskVf()}, {}).ok());
+  before.Allocate("i"_uuid);
+  ASSERT_TRUE(before.Claim("j"_uuid, {AskVf()}, {}).ok());
   DeviceTable after = DeviceTable::Load(AnyIntel(), before.Records(), {});
   EXPECT_EQ(StatusIn(after, kVf0), "allocated i");  // T-238
   EXPECT_EQ(StatusIn(after, kVf1), "claimed j");    // T-238
   EXPECT_EQ(StatusIn(after, kPf), "unavailable");
-  after.Free("i");
-  after.Free("j");
+  after.Free("i"_uuid);
+  after.Free("j"_uuid);
   EXPECT_EQ(PoolsText(after.Pools()), "type-PF:1 type-VF:2");
 }
 
@@ -121,13 +123,13 @@ TEST(DeviceRecords, SayWhatIsKnown) {  // T-237
   DeviceTable table = TableOf(CardOf("3b", 1));
   DeviceRequest request = AskVf();
   request.request_id = "r1";
-  ASSERT_TRUE(table.Claim("i", {request}, {}).ok());
+  ASSERT_TRUE(table.Claim("i"_uuid, {request}, {}).ok());
   const DeviceRecord* const record = table.Find(kVf0);
   EXPECT_EQ(record->request_id, "r1");
-  EXPECT_EQ(record->instance_uuid, "i");
+  EXPECT_EQ(record->instance_uuid, "i"_uuid);
   EXPECT_EQ(record->device.parent_address, kPf);
   EXPECT_EQ(table.Owned().size(), 1u);
-  table.Free("i");
+  table.Free("i"_uuid);
   EXPECT_EQ(table.Find(kVf0)->request_id, "");  // T-252
 }
 
@@ -135,9 +137,9 @@ TEST(DeviceRecords, ARebuiltTableKnowsTheRelatives) {
   DeviceRecord owned;
   owned.device.address = kVf0;  // all that is known
   owned.status = DeviceStatus::kAllocated;
-  owned.instance_uuid = "i";
+  owned.instance_uuid = "i"_uuid;
   DeviceRecord twice = owned;
-  twice.instance_uuid = "j";
+  twice.instance_uuid = "j"_uuid;
   const DeviceTable table = DeviceTable::Rebuild(AnyIntel(), CardOf("3b", 2), {owned, twice});
   EXPECT_EQ(StatusIn(table, kVf0), "allocated i");  // T-395: not j as well
   EXPECT_EQ(StatusIn(table, kPf), "unavailable");
@@ -147,7 +149,7 @@ TEST(DeviceRecords, ARebuiltTableKnowsTheRelatives) {
 
 TEST(DeviceClaiming, TakesTheFirstDevicesOfThePools) {  // T-249
   DeviceTable table = TableOf(CardOf("3b", 3));
-  const auto claimed = table.Claim("i", {AskVf(2)}, {});
+  const auto claimed = table.Claim("i"_uuid, {AskVf(2)}, {});
   ASSERT_TRUE(claimed.ok());
   ASSERT_EQ(claimed->size(), 2u);
   EXPECT_EQ((*claimed)[0].address, kVf0);
@@ -157,39 +159,39 @@ TEST(DeviceClaiming, TakesTheFirstDevicesOfThePools) {  // T-249
 
 TEST(DeviceClaiming, SaysWhichRequestFailed) {  // T-249
   DeviceTable table = TableOf(CardOf("3b", 3));
-  const absl::Status failed = table.Claim("i", {AskVf(2), AskVf(2)}, {}).status();
+  const absl::Status failed = table.Claim("i"_uuid, {AskVf(2), AskVf(2)}, {}).status();
   EXPECT_TRUE(absl::IsResourceExhausted(failed));
   EXPECT_THAT(std::string(failed.message()), HasSubstr("PciDeviceRequestFailed"));
   EXPECT_THAT(std::string(failed.message()), HasSubstr("request 1"));
-  EXPECT_FALSE(TableOf({}).Claim("i", {AskVf()}, {}).ok());  // T-249: no device is tracked
+  EXPECT_FALSE(TableOf({}).Claim("i"_uuid, {AskVf()}, {}).ok());  // T-249: no device is tracked
 }
 
 TEST(DeviceClaiming, ChangesNothingIfItFails) {  // T-250
   DeviceTable table = TableOf(CardOf("3b", 2));
-  ASSERT_FALSE(table.Claim("i", {AskVf(), AskPf()}, {}).ok());
+  ASSERT_FALSE(table.Claim("i"_uuid, {AskVf(), AskPf()}, {}).ok());
   EXPECT_EQ(PoolsText(table.Pools()), "type-PF:1 type-VF:2");
   EXPECT_THAT(table.Owned(), IsEmpty());
 }
 
 TEST(DeviceClaiming, ASecondClaimAddsToTheFirst) {  // T-250
   DeviceTable table = TableOf(CardOf("3b", 3));
-  ASSERT_TRUE(table.Claim("i", {AskVf()}, {}).ok());
-  ASSERT_TRUE(table.Claim("i", {AskVf()}, {}).ok());
-  table.Allocate("i");
+  ASSERT_TRUE(table.Claim("i"_uuid, {AskVf()}, {}).ok());
+  ASSERT_TRUE(table.Claim("i"_uuid, {AskVf()}, {}).ok());
+  table.Allocate("i"_uuid);
   EXPECT_EQ(StatusIn(table, kVf0), "allocated i");
   EXPECT_EQ(StatusIn(table, kVf1), "allocated i");
-  EXPECT_EQ(table.Free("i").size(), 2u);
+  EXPECT_EQ(table.Free("i"_uuid).size(), 2u);
 }
 
 TEST(DeviceClaiming, OfProvidersThatPlacementChose) {  // T-249
   std::vector<PciDevice> devices = CardOf("3b", 3);
   for (const PciDevice& device : CardOf("3c", 3)) devices.push_back(device);
   DeviceTable table = TableOf(devices);
-  table.SetProviders({{kPf, "a"}, {"0000:3c:00.0", "b"}});
-  EXPECT_EQ(table.Pools()[1].provider_uuid, "a");  // T-263
+  table.SetProviders({{kPf, "a"_uuid}, {"0000:3c:00.0", "b"_uuid}});
+  EXPECT_EQ(table.Pools()[1].provider_uuid, "a"_uuid);  // T-263
   DeviceRequest request = AskVf(3);
-  request.providers = {{"a", 1}, {"b", 2}};
-  const auto claimed = table.Claim("i", {request}, {});
+  request.providers = {{"a"_uuid, 1}, {"b"_uuid, 2}};
+  const auto claimed = table.Claim("i"_uuid, {request}, {});
   ASSERT_TRUE(claimed.ok());
   EXPECT_EQ((*claimed)[0].address, kVf0);
   EXPECT_EQ((*claimed)[1].address, "0000:3c:02.0");
@@ -199,16 +201,16 @@ TEST(DeviceClaiming, OfProvidersThatPlacementChose) {  // T-249
 TEST(DeviceRelatives, TakenFunctionsTakeEachOtherOutOfThePools) {  // C-17
   DeviceTable table = TableOf(CardOf("3b", 4));
   EXPECT_EQ(PoolsText(table.Pools()), "type-PF:1 type-VF:4");
-  ASSERT_TRUE(table.Claim("i", {AskVf()}, {}).ok());
-  EXPECT_EQ(StatusIn(table, kPf), "unclaimable");      // T-252, C-17
-  EXPECT_EQ(PoolsText(table.Pools()), "type-VF:3");    // T-251, C-17
-  EXPECT_FALSE(table.Claim("j", {AskPf()}, {}).ok());  // C-17
-  table.Free("i");
+  ASSERT_TRUE(table.Claim("i"_uuid, {AskVf()}, {}).ok());
+  EXPECT_EQ(StatusIn(table, kPf), "unclaimable");           // T-252, C-17
+  EXPECT_EQ(PoolsText(table.Pools()), "type-VF:3");         // T-251, C-17
+  EXPECT_FALSE(table.Claim("j"_uuid, {AskPf()}, {}).ok());  // C-17
+  table.Free("i"_uuid);
   EXPECT_EQ(PoolsText(table.Pools()), "type-PF:1 type-VF:4");  // T-252, C-17
-  ASSERT_TRUE(table.Claim("j", {AskPf()}, {}).ok());
+  ASSERT_TRUE(table.Claim("j"_uuid, {AskPf()}, {}).ok());
   EXPECT_EQ(StatusIn(table, kVf1), "unclaimable");  // T-252, C-17
   EXPECT_EQ(PoolsText(table.Pools()), "");          // T-251, C-17
-  table.Free("j");
+  table.Free("j"_uuid);
   EXPECT_EQ(PoolsText(table.Pools()), "type-PF:1 type-VF:4");
 }
 
@@ -216,26 +218,26 @@ TEST(DeviceRelatives, VdpaFunctionsAreRelativesToo) {  // T-251
   std::vector<PciDevice> card = CardOf("3b", 2);
   card[2].dev_type = "vdpa";
   DeviceTable table = TableOf(card);
-  ASSERT_TRUE(table.Claim("i", {Asking(1, {{"dev_type", "vdpa"}})}, {}).ok());
+  ASSERT_TRUE(table.Claim("i"_uuid, {Asking(1, {{"dev_type", "vdpa"}})}, {}).ok());
   EXPECT_EQ(StatusIn(table, kPf), "unclaimable");
-  table.Free("i");
-  ASSERT_TRUE(table.Claim("i", {AskPf()}, {}).ok());
+  table.Free("i"_uuid);
+  ASSERT_TRUE(table.Claim("i"_uuid, {AskPf()}, {}).ok());
   EXPECT_EQ(StatusIn(table, kVf1), "unclaimable");
 }
 
 TEST(DeviceRelatives, AllocationMakesThemUnavailable) {  // T-252
   DeviceTable table = TableOf(CardOf("3b", 2));
-  ASSERT_TRUE(table.Claim("i", {AskVf()}, {}).ok());
-  table.Allocate("i");
+  ASSERT_TRUE(table.Claim("i"_uuid, {AskVf()}, {}).ok());
+  table.Allocate("i"_uuid);
   EXPECT_EQ(StatusIn(table, kPf), "unavailable");
-  ASSERT_TRUE(table.Claim("j", {AskVf()}, {}).ok());  // T-252: beside an unavailable PF
+  ASSERT_TRUE(table.Claim("j"_uuid, {AskVf()}, {}).ok());  // T-252: beside an unavailable PF
   EXPECT_EQ(StatusIn(table, kPf), "unavailable");
-  table.Free("i");
+  table.Free("i"_uuid);
   EXPECT_EQ(StatusIn(table, kPf), "unavailable");  // T-252: the other VF is not available
-  table.Free("j");
+  table.Free("j"_uuid);
   EXPECT_EQ(StatusIn(table, kPf), "available");
-  ASSERT_TRUE(table.Claim("i", {AskPf()}, {}).ok());
-  table.Allocate("i");
+  ASSERT_TRUE(table.Claim("i"_uuid, {AskPf()}, {}).ok());
+  table.Allocate("i"_uuid);
   EXPECT_EQ(StatusIn(table, kVf0), "unavailable");
 }
 
@@ -243,20 +245,20 @@ TEST(DeviceRelatives, ATakenRelativeForbidsAClaim) {  // T-252
   // The PF left and came back while its VF was claimed.
   const std::vector<PciDevice> card = CardOf("3b", 1);
   DeviceTable table = TableOf(card);
-  ASSERT_TRUE(table.Claim("i", {AskVf()}, {}).ok());
+  ASSERT_TRUE(table.Claim("i"_uuid, {AskVf()}, {}).ok());
   table.Sync({card[1]});
   table.Sync(card);
   EXPECT_EQ(StatusIn(table, kPf), "available");  // T-239: new devices are
-  const absl::Status refused = table.Claim("j", {AskPf()}, {}).status();
+  const absl::Status refused = table.Claim("j"_uuid, {AskPf()}, {}).status();
   EXPECT_TRUE(absl::IsFailedPrecondition(refused)) << refused;
   EXPECT_THAT(std::string(refused.message()), HasSubstr("PciDeviceVFInvalidStatus"));
   EXPECT_EQ(StatusIn(table, kPf), "available");
 
   // A VF appears while its PF is claimed.
   DeviceTable other = TableOf({card[0]});
-  ASSERT_TRUE(other.Claim("i", {AskPf()}, {}).ok());
+  ASSERT_TRUE(other.Claim("i"_uuid, {AskPf()}, {}).ok());
   other.Sync(card);
-  EXPECT_THAT(std::string(other.Claim("j", {AskVf()}, {}).status().message()),
+  EXPECT_THAT(std::string(other.Claim("j"_uuid, {AskVf()}, {}).status().message()),
               HasSubstr("PciDevicePFInvalidStatus"));  // T-252
 }
 
@@ -265,59 +267,59 @@ TEST(DeviceRelatives, InconsistentFunctionsDoNotForbidAClaim) {  // T-252
   std::vector<DeviceRecord> records = table.Records();
   records[1].status = DeviceStatus::kUnavailable;  // nobody has it
   DeviceTable odd = DeviceTable::Load(AnyIntel(), records, {});
-  EXPECT_TRUE(odd.Claim("i", {AskPf()}, {}).ok());  // T-378
+  EXPECT_TRUE(odd.Claim("i"_uuid, {AskPf()}, {}).ok());  // T-378
 }
 
 TEST(DeviceRelatives, AnUnknownParentIsTolerated) {  // T-253
   DeviceTable table = TableOf({CardOf("3b", 1)[1]});
-  ASSERT_TRUE(table.Claim("i", {AskVf()}, {}).ok());
-  table.Allocate("i");
-  table.Free("i");
+  ASSERT_TRUE(table.Claim("i"_uuid, {AskVf()}, {}).ok());
+  table.Allocate("i"_uuid);
+  table.Free("i"_uuid);
   EXPECT_EQ(StatusIn(table, kVf0), "available");
 }
 
 TEST(DeviceOwners, ClaimsBecomeAllocations) {  // T-254
   DeviceTable table = TableOf(CardOf("3b", 2));
-  ASSERT_TRUE(table.Claim("i", {AskVf()}, {}).ok());
-  ASSERT_TRUE(table.Claim("j", {AskVf()}, {}).ok());
-  table.Allocate("i");
+  ASSERT_TRUE(table.Claim("i"_uuid, {AskVf()}, {}).ok());
+  ASSERT_TRUE(table.Claim("j"_uuid, {AskVf()}, {}).ok());
+  table.Allocate("i"_uuid);
   EXPECT_EQ(StatusIn(table, kVf0), "allocated i");
   EXPECT_EQ(StatusIn(table, kVf1), "claimed j");
-  EXPECT_THAT(table.Free("i"), ElementsAre(kVf0));  // T-254
-  EXPECT_THAT(table.Free("j"), ElementsAre(kVf1));
+  EXPECT_THAT(table.Free("i"_uuid), ElementsAre(kVf0));  // T-254
+  EXPECT_THAT(table.Free("j"_uuid), ElementsAre(kVf1));
 }
 
 TEST(DeviceOwners, DevicesOfNobodyAreFreed) {  // T-255
   DeviceTable table = TableOf(CardOf("3b", 3));
   for (const char* const instance : {"i", "j", "k"}) {
-    ASSERT_TRUE(table.Claim(instance, {AskVf()}, {}).ok());
+    ASSERT_TRUE(table.Claim(ShortUuid(instance), {AskVf()}, {}).ok());
   }
-  table.Allocate("i");
-  EXPECT_THAT(table.FreeAllExcept({"k"}), ElementsAre(kVf0, kVf1));
+  table.Allocate("i"_uuid);
+  EXPECT_THAT(table.FreeAllExcept({"k"_uuid}), ElementsAre(kVf0, kVf1));
   EXPECT_EQ(PoolsText(table.Pools()), "type-VF:2");
 }
 
 TEST(DeviceOwners, OneDeviceIsFreedOnlyForItsOwner) {  // T-257
   DeviceTable table = TableOf(CardOf("3b", 2));
-  ASSERT_TRUE(table.Claim("i", {AskVf()}, {}).ok());  // of the old flavor
-  table.Allocate("i");
-  ASSERT_TRUE(table.Claim("i", {AskVf()}, {}).ok());  // of the new one, on the same host
-  EXPECT_FALSE(table.FreeDevice(kVf0, "j"));
-  EXPECT_FALSE(table.FreeDevice(kPf, ""));
-  EXPECT_FALSE(table.FreeDevice("0000:ff:00.0", "i"));
-  EXPECT_TRUE(table.FreeDevice(kVf0, "i"));  // T-257
+  ASSERT_TRUE(table.Claim("i"_uuid, {AskVf()}, {}).ok());  // of the old flavor
+  table.Allocate("i"_uuid);
+  ASSERT_TRUE(table.Claim("i"_uuid, {AskVf()}, {}).ok());  // of the new one, on the same host
+  EXPECT_FALSE(table.FreeDevice(kVf0, "j"_uuid));
+  EXPECT_FALSE(table.FreeDevice(kPf, ""_uuid));
+  EXPECT_FALSE(table.FreeDevice("0000:ff:00.0", "i"_uuid));
+  EXPECT_TRUE(table.FreeDevice(kVf0, "i"_uuid));  // T-257
   EXPECT_EQ(StatusIn(table, kVf0), "available");
   EXPECT_EQ(StatusIn(table, kVf1), "claimed i");
 }
 
 TEST(AttachedDevices, AreNotGivenToAnybody) {  // T-256
   DeviceTable table = TableOf(CardOf("3b", 2));
-  ASSERT_TRUE(table.Claim("i", {AskVf()}, {}).ok());
+  ASSERT_TRUE(table.Claim("i"_uuid, {AskVf()}, {}).ok());
   EXPECT_THAT(table.SetAttached({kVf0, kVf1, "0000:ff:00.0"}), ElementsAre(kVf1));
   EXPECT_EQ(StatusIn(table, kVf0), "claimed i");
   EXPECT_EQ(StatusIn(table, kVf1), "unavailable");
-  EXPECT_FALSE(table.Claim("j", {AskVf()}, {}).ok());
-  table.Free("i");
+  EXPECT_FALSE(table.Claim("j"_uuid, {AskVf()}, {}).ok());
+  table.Free("i"_uuid);
   EXPECT_EQ(StatusIn(table, kPf), "unavailable");  // T-256: its VF is attached
   table.Sync(CardOf("3b", 2));
   EXPECT_EQ(StatusIn(table, kVf1), "unavailable");

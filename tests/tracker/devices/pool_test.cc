@@ -6,6 +6,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/tracker/devices/device_fixture.h"
+#include "tests/worlds/short_uuid.h"
 
 namespace berth::tracker {
 namespace {
@@ -59,7 +60,7 @@ TEST(DevicePool, PlainDevicesComeBeforeTaggedOnes) {  // T-242
   const std::vector<DevicePool> pools = table.Pools();
   ASSERT_EQ(pools.size(), 2u);
   EXPECT_THAT(pools[0].addresses, ElementsAre("0000:06:00.0"));  // T-242
-  EXPECT_EQ((*table.Claim("i", {Asking(1, {})}, {}))[0].address, "0000:06:00.0");
+  EXPECT_EQ((*table.Claim("i"_uuid, {Asking(1, {})}, {}))[0].address, "0000:06:00.0");
   EXPECT_EQ(table.Pools().size(), 1u);  // T-242: an empty pool is removed
 }
 
@@ -113,27 +114,27 @@ TEST(PoolFilter, LiveMigratableMustBeEqualIfItIsAskedFor) {  // T-246
 
 TEST(PoolFilter, ProvidersThatPlacementChose) {  // T-246
   std::vector<DevicePool> pools = {PoolOf(1, 0), PoolOf(3, 0), PoolOf(2, 0)};
-  pools[1].provider_uuid = "a";
-  pools[2].provider_uuid = "b";
+  pools[1].provider_uuid = "a"_uuid;
+  pools[2].provider_uuid = "b"_uuid;
   DeviceRequest request = Asking(3, {});
-  request.providers = {{"a", 1}, {"b", 2}};
+  request.providers = {{"a"_uuid, 1}, {"b"_uuid, 2}};
   EXPECT_THAT(PoolsFor(request, pools, {}), ElementsAre(1, 2));
   EXPECT_TRUE(SupportsRequests(pools, {request}, {}));
-  request.providers = {{"b", 3}};  // T-246: fewer than placement allocated
+  request.providers = {{"b"_uuid, 3}};  // T-246: fewer than placement allocated
   EXPECT_FALSE(SupportsRequests(pools, {request}, {}));
-  request.providers = {{"a", 2}, {"c", 1}};
+  request.providers = {{"a"_uuid, 2}, {"c"_uuid, 1}};
   EXPECT_FALSE(SupportsRequests(pools, {request}, {}));
-  pools[0].provider_uuid = "a";  // T-249: two pools of one provider
-  request.providers = {{"a", 1}, {"b", 2}};
+  pools[0].provider_uuid = "a"_uuid;  // T-249: two pools of one provider
+  request.providers = {{"a"_uuid, 1}, {"b"_uuid, 2}};
   EXPECT_FALSE(SupportsRequests(pools, {request}, {}));
 }
 
 TEST(PoolFilter, ProvidersLimitWhatIsTakenFromEach) {  // T-249
   std::vector<DevicePool> pools = {PoolOf(3, 0), PoolOf(3, 0)};
-  pools[0].provider_uuid = "a";
-  pools[1].provider_uuid = "b";
+  pools[0].provider_uuid = "a"_uuid;
+  pools[1].provider_uuid = "b"_uuid;
   DeviceRequest request = Asking(3, {});
-  request.providers = {{"a", 1}, {"b", 2}};
+  request.providers = {{"a"_uuid, 1}, {"b"_uuid, 2}};
   EXPECT_TRUE(SupportsRequests(pools, {request}, {}));
   EXPECT_FALSE(SupportsRequests(pools, {request, request}, {}));
   EXPECT_EQ(DevicesToDraw(request, pools[0], pools[0].count, 3), 1);

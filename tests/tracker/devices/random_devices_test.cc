@@ -9,6 +9,7 @@
 #include "tests/tracker/devices/device_fixture.h"
 #include "tests/tracker/devices/naive_devices.h"
 #include "tests/worlds/seed.h"
+#include "tests/worlds/short_uuid.h"
 
 namespace berth::tracker {
 namespace {
@@ -83,7 +84,7 @@ class RandomLife {
                       freed);
       }
       case 4: {
-        const std::vector<std::string> freed = table_.FreeAllExcept({Instance(true), "i1"});
+        const std::vector<std::string> freed = table_.FreeAllExcept({Instance(true), "i1"_uuid});
         return FreeOf(
             [&](const naive::Owner& o) { return o.instance != instance_ && o.instance != "i1"; },
             freed);
@@ -130,9 +131,9 @@ class RandomLife {
 
  private:
   int Pick(int below) { return static_cast<int>(random_() % below); }
-  std::string Instance(bool known) {
+  Uuid Instance(bool known) {
     instance_ = absl::StrCat("i", Pick(known ? 4 : 5));
-    return instance_;
+    return ShortUuid(instance_);
   }
 
   void AddDevice(const std::string& address, const std::string& type, const std::string& product,
@@ -268,7 +269,7 @@ class RandomLife {
                 absl::StrCat(owner->second.allocated ? "allocated " : "claimed ",
                              owner->second.instance));
     } else {
-      EXPECT_EQ(record.instance_uuid, "");
+      EXPECT_EQ(record.instance_uuid, ""_uuid);
       EXPECT_EQ(record.status == DeviceStatus::kAvailable, world_.IsFree(address)) << address;
     }
   }

@@ -1,9 +1,7 @@
-// Texts that a host gives: /proc/meminfo, /proc/uptime, versions, uuids.
-#include <regex>
+// Texts that a host gives: /proc/meminfo, /proc/uptime, versions.
 
 #include "gtest/gtest.h"
 #include "tracker/facts/version.h"
-#include "tracker/ground/uuid.h"
 #include "tracker/hypervisor/host_memory.h"
 #include "tracker/hypervisor/uptime.h"
 
@@ -64,21 +62,6 @@ TEST(Version, GatesOldHypervisors) {
     EXPECT_EQ(CheckVersions(test.libvirt, test.qemu).ok(), test.good) << test.libvirt;      // T-32
     EXPECT_EQ(VersionAdvice(test.libvirt, test.qemu).empty(), !test.advised) << test.qemu;  // T-32
   }
-}
-
-TEST(Uuid, HasOneCanonicalText) {
-  EXPECT_EQ(CanonicalUuid("6FF2B5B1-6e13-4ca4-842d-80f02318e6e8"),
-            "6ff2b5b1-6e13-4ca4-842d-80f02318e6e8");
-  for (const char* const text :
-       {"", "6ff2b5b16e134ca4842d80f02318e6e8", "6ff2b5b1-6e13-4ca4-842d-80f02318e6eg",
-        "6ff2b5b1-6e13-4ca4-842d-80f02318e6e88", "6ff2b5b1x6e13-4ca4-842d-80f02318e6e8"}) {
-    EXPECT_EQ(CanonicalUuid(text), std::nullopt) << text;
-  }
-  const std::string uuid = RandomUuid();
-  EXPECT_TRUE(std::regex_match(
-      uuid, std::regex("[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}")))
-      << uuid;
-  EXPECT_NE(uuid, RandomUuid());
 }
 
 }  // namespace

@@ -15,6 +15,7 @@
 #include "absl/strings/str_split.h"
 #include "tests/processes/libvirt_daemon.h"
 #include "tests/tracker/hypervisor/event_inbox.h"
+#include "tests/worlds/short_uuid.h"
 #include "tracker/audit/audit.h"
 #include "tracker/audit/audit_keys.h"
 #include "tracker/audit/trait_tables.h"
@@ -227,7 +228,7 @@ TEST_F(PrivateDaemon, ShowsAGuestAsAnOrphanWithinASecond) {
     absl::StatusOr<Audit> result = RunAudit({.facts = std::make_shared<const Facts>(Observe()),
                                              .records = &records,
                                              .configuration = NodeConfiguration(),
-                                             .node_uuid = kNode,
+                                             .node_uuid = ShortUuid(kNode),
                                              .node_name = "n",
                                              .before = last ? &*last : nullptr,
                                              .now = now,
@@ -242,7 +243,7 @@ TEST_F(PrivateDaemon, ShowsAGuestAsAnOrphanWithinASecond) {
   const Audit seen = audit(created);
   EXPECT_LT(steady_clock::now() - created, milliseconds(1000));
   ASSERT_EQ(seen.report.orphans.size(), 1u);
-  EXPECT_EQ(seen.report.orphans[0].uuid, kGuest);
+  EXPECT_EQ(seen.report.orphans[0].uuid.ToString(), kGuest);
   EXPECT_EQ(seen.report.orphans[0].usage, (Amounts{2, 64, 3072}));  // T-86
   EXPECT_FALSE(seen.report.orphans[0].withheld);
   EXPECT_TRUE(audit(created + std::chrono::seconds(5)).report.orphans[0].withheld);

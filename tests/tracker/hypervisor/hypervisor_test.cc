@@ -85,7 +85,7 @@ class DefaultWorld {
 
 int64_t MemoryOf(const Facts& facts, const std::string& uuid) {
   for (const Guest& guest : facts.guests) {
-    if (guest.uuid == uuid) return guest.memory_max_mib;
+    if (guest.uuid.ToString() == uuid) return guest.memory_max_mib;
   }
   return 0;
 }

@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "gtest/gtest.h"
+#include "tests/worlds/short_uuid.h"
 #include "tracker/hypervisor/events.h"
 #include "tracker/node/node.h"
 
@@ -37,7 +38,7 @@ bool FillRecords(const NodeIdentity& self, Records* records, NodeAccount* accoun
   std::vector<Instance> instances;
   for (int i = 0; i < kInstances; ++i) {
     Instance instance;
-    instance.uuid = UuidOf(i);
+    instance.uuid = ShortUuid(UuidOf(i));
     instance.on = {"h", self.uuid};
     instance.project_id = absl::StrCat("project-", i % 10);
     instance.vm_state = "active";
@@ -45,7 +46,7 @@ bool FillRecords(const NodeIdentity& self, Records* records, NodeAccount* accoun
     instance.flavor.memory_mib = 512;
     instances.push_back(instance);
     records->allocations.push_back(
-        {self.uuid, instance.uuid, "", {{"MEMORY_MB", 512}, {"VCPU", 1}}});
+        {self.uuid, instance.uuid, Uuid(), {{"MEMORY_MB", 512}, {"VCPU", 1}}});
   }
   account->ReplaceRecords(std::move(instances), {});
   return true;

@@ -4,6 +4,7 @@
 
 #include <string>
 
+#include "tests/worlds/short_uuid.h"
 #include "tracker/facts/facts.h"
 
 namespace berth::tracker {
@@ -30,7 +31,7 @@ inline Facts OrdinaryFacts() {
 inline Guest RunningGuest(const std::string& uuid, int64_t vcpus, int64_t memory_mib,
                           int64_t disk_gib) {
   Guest guest;
-  guest.uuid = uuid;
+  guest.uuid = ShortUuid(uuid);
   guest.name = "guest-" + uuid;
   guest.state = GuestState::kRunning;
   guest.vcpus = vcpus;

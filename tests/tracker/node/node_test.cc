@@ -68,7 +68,7 @@ class NodeTest : public testing::Test {
   DeadlinePool pool_{DeadlinePool::Options()};
   std::string state_;
   std::unique_ptr<Node> node_;
-  std::string uuid_;
+  Uuid uuid_;
 };
 
 TEST_F(NodeTest, KeepsItsIdentityWhateverBecomesOfTheFile) {

@@ -6,6 +6,7 @@
 #include "gtest/gtest.h"
 #include "tests/tracker/facts/test_data.h"
 #include "tests/tracker/node/node_fixture.h"
+#include "tests/worlds/short_uuid.h"
 #include "tracker/uplink/backoff.h"
 
 namespace berth::tracker {
@@ -13,7 +14,7 @@ namespace {
 
 std::shared_ptr<const Audit> AuditWith(int64_t memory_mib) {
   auto audit = std::make_shared<Audit>();
-  audit->report.node_uuid = "n";
+  audit->report.node_uuid = "n"_uuid;
   Facts facts = OrdinaryFacts();
   facts.memory_mib = memory_mib;
   audit->report.facts_digest = FactsDigest(facts);

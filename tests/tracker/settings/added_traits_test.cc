@@ -6,6 +6,7 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "tests/worlds/short_uuid.h"
 
 namespace berth::tracker {
 namespace {
@@ -34,13 +35,14 @@ TEST_F(AddedTraitsTest, OutliveTheProcess) {  // T-220
   AddedTraitsFile file;
   ASSERT_TRUE(file.Open(directory_).ok());
   EXPECT_EQ(file.traits(), AddedTraits());
-  ASSERT_TRUE(file.Remember({{"p", {"CUSTOM_A"}}}).ok());
-  ASSERT_TRUE(file.Remember({{"p", {"CUSTOM_B"}}, {"q", {"CUSTOM_A"}}}).ok());
-  EXPECT_EQ(AtStart(), (AddedTraits{{"p", {"CUSTOM_A", "CUSTOM_B"}}, {"q", {"CUSTOM_A"}}}));
-  file.Forget("p", "CUSTOM_B");
-  file.Forget("q", "CUSTOM_A");
-  file.Forget("r", "CUSTOM_A");
-  EXPECT_EQ(file.traits(), (AddedTraits{{"p", {"CUSTOM_A"}}}));
+  ASSERT_TRUE(file.Remember({{"p"_uuid, {"CUSTOM_A"}}}).ok());
+  ASSERT_TRUE(file.Remember({{"p"_uuid, {"CUSTOM_B"}}, {"q"_uuid, {"CUSTOM_A"}}}).ok());
+  EXPECT_EQ(AtStart(),
+            (AddedTraits{{"p"_uuid, {"CUSTOM_A", "CUSTOM_B"}}, {"q"_uuid, {"CUSTOM_A"}}}));
+  file.Forget("p"_uuid, "CUSTOM_B");
+  file.Forget("q"_uuid, "CUSTOM_A");
+  file.Forget("r"_uuid, "CUSTOM_A");
+  EXPECT_EQ(file.traits(), (AddedTraits{{"p"_uuid, {"CUSTOM_A"}}}));
   ASSERT_TRUE(file.Remember({}).ok());
   EXPECT_EQ(AtStart(), file.traits());
 }
@@ -48,14 +50,16 @@ TEST_F(AddedTraitsTest, OutliveTheProcess) {  // T-220
 TEST_F(AddedTraitsTest, AreNotWrittenAgainUnchanged) {
   AddedTraitsFile file;
   ASSERT_TRUE(file.Open(directory_).ok());
-  ASSERT_TRUE(file.Remember({{"p", {"CUSTOM_A"}}}).ok());
+  ASSERT_TRUE(file.Remember({{"p"_uuid, {"CUSTOM_A"}}}).ok());
   std::filesystem::remove(directory_ + "/added_traits.json");
-  ASSERT_TRUE(file.Remember({{"p", {"CUSTOM_A"}}}).ok());
+  ASSERT_TRUE(file.Remember({{"p"_uuid, {"CUSTOM_A"}}}).ok());
   EXPECT_FALSE(std::filesystem::exists(directory_ + "/added_traits.json"));
 }
 
 TEST_F(AddedTraitsTest, SayWhatIsWrongWithTheFile) {
-  for (const char* const text : {"", "[", "[]", "{\"p\": 1}", "{\"p\": [1]}"}) {
+  const std::string provider = "{\"" + "p"_uuid.ToString() + "\": ";
+  for (const std::string& text : {std::string(), std::string("["), std::string("[]"),
+                                  provider + "1}", provider + "[1]}", std::string("{\"p\": []}")}) {
     std::ofstream(directory_ + "/added_traits.json") << text;
     const absl::Status opened = AddedTraitsFile().Open(directory_);
     EXPECT_EQ(opened.code(), absl::StatusCode::kFailedPrecondition) << text;
@@ -64,8 +68,9 @@ TEST_F(AddedTraitsTest, SayWhatIsWrongWithTheFile) {
   std::filesystem::remove_all(directory_);
   AddedTraitsFile file;
   ASSERT_TRUE(file.Open(directory_).ok());
-  EXPECT_EQ(file.Remember({{"p", {"CUSTOM_A"}}}).code(), absl::StatusCode::kFailedPrecondition);
-  EXPECT_EQ(file.traits(), (AddedTraits{{"p", {"CUSTOM_A"}}}));
+  EXPECT_EQ(file.Remember({{"p"_uuid, {"CUSTOM_A"}}}).code(),
+            absl::StatusCode::kFailedPrecondition);
+  EXPECT_EQ(file.traits(), (AddedTraits{{"p"_uuid, {"CUSTOM_A"}}}));
 }
 
 }  // namespace

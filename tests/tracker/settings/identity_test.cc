@@ -9,6 +9,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "gtest/gtest.h"
+#include "tests/worlds/short_uuid.h"
 #include "tracker/ground/uuid.h"
 #include "tracker/settings/state_directory.h"
 
@@ -46,7 +47,7 @@ TEST_F(IdentityFile, IsSearchedInOrder) {  // T-15, T-16
   const std::string first = With("a", absl::StrCat("  ", kUuid, "\n"));
   const std::string second = With("b", kUuid);
   const NodeIdentity identity = **FindIdentity({missing, first, second});
-  EXPECT_EQ(identity.uuid, kUuid);
+  EXPECT_EQ(identity.uuid.ToString(), kUuid);
   EXPECT_EQ(identity.path, first + "/compute_id");
   EXPECT_FALSE(identity.created);
 }
@@ -81,10 +82,11 @@ TEST_F(IdentityFile, IsMadeOnceAndKept) {  // T-17
 
 TEST_F(IdentityFile, IsNeverOverwritten) {  // T-17, T-19
   const std::string state = With("state", kUuid);
-  EXPECT_EQ(WriteIdentity(state, kOther).code(), absl::StatusCode::kAlreadyExists);
-  EXPECT_EQ((*FindIdentity({state}))->uuid, kUuid);
+  EXPECT_EQ(WriteIdentity(state, ShortUuid(kOther)).code(), absl::StatusCode::kAlreadyExists);
+  EXPECT_EQ((*FindIdentity({state}))->uuid.ToString(), kUuid);
   EXPECT_EQ(std::distance(std::filesystem::directory_iterator(state), {}), 1);
-  EXPECT_EQ(WriteIdentity(root_ + "/none", kOther).code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_EQ(WriteIdentity(root_ + "/none", ShortUuid(kOther)).code(),
+            absl::StatusCode::kFailedPrecondition);
 }
 
 TEST(IdentityDirectories, DependOnTheNumberOfNodes) {  // T-15 as decided
@@ -107,19 +109,24 @@ TEST(IdentityCheck, ComparesWithRecords) {  // T-20
   };
   const Case kCases[] = {
       {"first start", true, false, {}, "", 1},  // f; T-39, T-48: a warning only
-      {"known", false, false, {{kUuid, "n", "h"}}, "", 0},
-      {"renamed", false, false, {{kUuid, "m", "h"}}, "possible rename", 0},    // d
-      {"other host", false, false, {{kUuid, "n", "g"}}, "on host g", 0},       // e
-      {"other host, several", false, true, {{kUuid, "n", "g"}}, "", 1},        // e
-      {"name taken", false, false, {{kOther, "n", "g"}}, "name conflict", 0},  // T-12
-      {"lost state", true, false, {{kOther, "n", "h"}}, "lost state", 0},      // a; T-18
-      {"lost state, renamed", true, false, {{kOther, "m", "h"}}, "lost state", 0},
-      {"new node of several", true, true, {{kOther, "m", "h"}}, "", 1},
-      {"asked again", true, false, {{kUuid, "n", "h"}}, "", 0},
-      {"another node of the host", false, false, {{kUuid, "n", "h"}, {kOther, "m", "h"}}, "", 0},
+      {"known", false, false, {{ShortUuid(kUuid), "n", "h"}}, "", 0},
+      {"renamed", false, false, {{ShortUuid(kUuid), "m", "h"}}, "possible rename", 0},    // d
+      {"other host", false, false, {{ShortUuid(kUuid), "n", "g"}}, "on host g", 0},       // e
+      {"other host, several", false, true, {{ShortUuid(kUuid), "n", "g"}}, "", 1},        // e
+      {"name taken", false, false, {{ShortUuid(kOther), "n", "g"}}, "name conflict", 0},  // T-12
+      {"lost state", true, false, {{ShortUuid(kOther), "n", "h"}}, "lost state", 0},      // a; T-18
+      {"lost state, renamed", true, false, {{ShortUuid(kOther), "m", "h"}}, "lost state", 0},
+      {"new node of several", true, true, {{ShortUuid(kOther), "m", "h"}}, "", 1},
+      {"asked again", true, false, {{ShortUuid(kUuid), "n", "h"}}, "", 0},
+      {"another node of the host",
+       false,
+       false,
+       {{ShortUuid(kUuid), "n", "h"}, {ShortUuid(kOther), "m", "h"}},
+       "",
+       0},
   };
   for (const Case& test : kCases) {
-    const NodeIdentity identity{kUuid, "/s/compute_id", test.created};
+    const NodeIdentity identity{ShortUuid(kUuid), "/s/compute_id", test.created};
     const absl::StatusOr<IdentityCheck> check =
         CheckIdentity(identity, "n", "h", test.several, test.records);
     if (*test.refusal == '\0') {

@@ -74,7 +74,7 @@ providers:
   EXPECT_EQ(files->entries[0].name, "n1");  // a.yaml comes before b.yaml
   EXPECT_EQ(files->entries[0].source, Path("a.yaml:3"));
   const ProviderEntry& entry = files->entries[1];
-  EXPECT_EQ(entry.uuid, kProviderUuid);
+  EXPECT_EQ(entry.uuid.ToString(), kProviderUuid);
   EXPECT_EQ(entry.source, Path("b.yaml:5"));
   EXPECT_THAT(entry.traits, ElementsAre("CUSTOM_A", "CUSTOM_B"));
   ASSERT_EQ(entry.inventories.size(), 2u);

@@ -13,6 +13,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "tests/tracker/uplink/fixture.h"
+#include "tests/worlds/short_uuid.h"
 #include "tracker/claims/refusal.h"
 #include "tracker/uplink/push.h"
 #include "tracker/uplink/record_messages.h"
@@ -261,7 +262,7 @@ class ClaimTest : public UplinkTest {
     InstanceClaim claim;
     claim.id = request_id;
     claim.body = body;
-    claim.node_uuid = uuid_;
+    claim.node_uuid = ShortUuid(uuid_);
     claim.instance = ReadInstance(instance);
     node_->ClaimInstance(claim, call.AsCaller());
     if (uplink_ != nullptr) uplink_->Notify();
@@ -271,7 +272,7 @@ class ClaimTest : public UplinkTest {
                         const placement::v1::Migration& migration) {
     ClaimCall call;
     MoveClaim claim;
-    claim.node_uuid = uuid_;
+    claim.node_uuid = ShortUuid(uuid_);
     claim.instance = ReadInstance(instance);
     claim.migration = ReadMigration(migration);
     claim.new_flavor = claim.instance.flavor;
@@ -317,10 +318,12 @@ class ClaimTest : public UplinkTest {
       node_->ChangeRecords(
           [&](Records*, NodeAccount* account) {
             for (const auto& instance : response.push().instances()) {
-              has_all = has_all && account->HasInstance(instance.uuid(), instance.generation());
+              has_all = has_all &&
+                        account->HasInstance(ShortUuid(instance.uuid()), instance.generation());
             }
             for (const auto& migration : response.push().migrations()) {
-              has_all = has_all && account->HasMigration(migration.uuid(), migration.generation());
+              has_all = has_all &&
+                        account->HasMigration(ShortUuid(migration.uuid()), migration.generation());
             }
             return false;
           },

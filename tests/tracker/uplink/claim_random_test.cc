@@ -7,6 +7,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/tracker/uplink/claim_fixture.h"
+#include "tests/worlds/short_uuid.h"
 
 namespace berth::tracker {
 namespace {
@@ -63,7 +64,7 @@ class ClaimRandomTest : public ClaimTest {
   void Send() {
     const auto write = node_->NextWrite(Now());
     if (!write) return;
-    v1::RecordWrite wire = WireWrite(*write, uuid_);
+    v1::RecordWrite wire = WireWrite(*write, ShortUuid(uuid_));
     if (Below(4) == 0) {
       late_.push_back(wire);  // the stream is cut behind the write, which may come late or never
       if (Below(2) == 0) ledger_.Apply(wire);
@@ -121,7 +122,7 @@ class ClaimRandomTest : public ClaimTest {
     for (int i = 0; i < 200; ++i) {
       if (!session_) BeginSession();
       const auto write = node_->NextWrite(Now() + std::chrono::hours(1));
-      if (write) sent_.push_back(WireWrite(*write, uuid_));
+      if (write) sent_.push_back(WireWrite(*write, ShortUuid(uuid_)));
       if (!write && sent_.empty()) break;
       while (!sent_.empty()) Answer();
     }

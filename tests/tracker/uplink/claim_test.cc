@@ -3,6 +3,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/tracker/uplink/claim_fixture.h"
+#include "tests/worlds/short_uuid.h"
 
 namespace berth::tracker {
 namespace {
@@ -129,7 +130,7 @@ TEST_F(ClaimTest, WhoHasGoneClaimsNothing) {  // T-385
   ClaimCall call;
   call.gone->store(true);
   InstanceClaim claim;
-  claim.node_uuid = uuid_;
+  claim.node_uuid = ShortUuid(uuid_);
   claim.instance = ReadInstance(ledger_.Create(kGuest));
   node_->ClaimInstance(claim, call.AsCaller());
   EXPECT_EQ(call.refusal(), Kind::kTooLate);
@@ -257,9 +258,9 @@ TEST_F(ClaimTest, ANamespaceOfPersistentMemoryHasOneOwner) {  // T-149
   const auto claim = [this](const std::string& guest) {
     ClaimCall call;
     InstanceClaim claim;
-    claim.node_uuid = uuid_;
+    claim.node_uuid = ShortUuid(uuid_);
     claim.instance = ReadInstance(ledger_.Create(guest));
-    claim.units = {{uuid_, "CUSTOM_PMEM_NAMESPACE_S", 1}};
+    claim.units = {{ShortUuid(uuid_), "CUSTOM_PMEM_NAMESPACE_S", 1}};
     node_->ClaimInstance(claim, call.AsCaller());
     uplink_->Notify();
     return call;

@@ -35,7 +35,7 @@ class UplinkTest : public testing::Test {
     options.pass_interval = std::chrono::seconds(60);
     node_ = std::make_unique<Node>(options, &pool_, [](const HypervisorEvent&) {});
     EXPECT_EQ(Pass().result, PassOutcome::Result::kComplete);
-    uuid_ = node_->identity()->uuid;
+    uuid_ = node_->identity()->uuid.ToString();
   }
   ~UplinkTest() override { std::filesystem::remove_all(state_); }
 
@@ -47,7 +47,7 @@ class UplinkTest : public testing::Test {
     UplinkOptions options;
     options.target = target;
     options.host = "h";
-    options.incarnation = RandomUuid();
+    options.incarnation = Uuid::Random().ToString();
     options.machine_id = "m";
     options.version = "1";
     options.zone = "zone-1";
@@ -137,7 +137,7 @@ class UplinkTest : public testing::Test {
     push->set_node_uuid(uuid_);
     push->set_complete(true);
     placement::v1::Provider* const provider = push->add_providers();
-    provider->set_uuid(known.uuid);
+    provider->set_uuid(known.uuid.ToString());
     provider->set_name(known.name);
     provider->set_generation(known.generation);
     for (const auto& [name, inventory] : known.inventories) {

@@ -7,6 +7,7 @@
 #include "absl/strings/str_format.h"
 #include "tests/tracker/account/sample_records.h"
 #include "tests/tracker/node/node_fixture.h"
+#include "tests/worlds/short_uuid.h"
 
 namespace berth::tracker {
 namespace {
@@ -15,7 +16,7 @@ std::shared_ptr<const Audit> AuditOf(const Facts& facts) {
   return std::make_shared<const Audit>(
       *RunAudit({.facts = std::make_shared<const Facts>(facts),
                  .configuration = {},
-                 .node_uuid = "11111111-1111-4111-8111-111111111111",
+                 .node_uuid = "11111111-1111-4111-8111-111111111111"_uuid,
                  .node_name = "node-1",
                  .wall_now = absl::UnixEpoch(),
                  .orphan_confirmation = std::chrono::seconds(5)}));
@@ -75,11 +76,11 @@ TEST(Messages, ADeltaNamesProvidersThatAreGone) {  // T-208
   ASSERT_EQ(with->report.providers.size(), 2u);
   const placement::v1::Report gone = WireReport(Delta(with, without), RecordsAfter(*with), {});
   ASSERT_EQ(gone.removed_provider_uuids_size(), 1);
-  EXPECT_EQ(gone.removed_provider_uuids(0), with->report.providers[1].uuid);
+  EXPECT_EQ(gone.removed_provider_uuids(0), with->report.providers[1].uuid.ToString());
   const placement::v1::Report added = WireReport(Delta(without, with), RecordsAfter(*without), {});
   EXPECT_EQ(added.removed_provider_uuids_size(), 0);
   ASSERT_EQ(added.providers_size(), 1);
-  EXPECT_EQ(added.providers(0).parent_uuid(), with->report.providers[0].uuid);
+  EXPECT_EQ(added.providers(0).parent_uuid(), with->report.providers[0].uuid.ToString());
 }
 
 // A host with this many virtual functions, each with a network interface.
@@ -170,7 +171,7 @@ NodeAccount AccountWithCell() {
 Audit AuditOf(const NodeAccount& account) {
   return *RunAudit({.facts = std::make_shared<const Facts>(OrdinaryFacts()),
                     .configuration = {},
-                    .node_uuid = "node-1",
+                    .node_uuid = "node-1"_uuid,
                     .node_name = "n",
                     .account = &account});
 }
@@ -192,7 +193,7 @@ TEST(Messages, AnAccountHasTheUseOfEachCell) {
   EXPECT_EQ(wire.numa_usage(0).pinned_cpus(0), 2);
   ASSERT_EQ(wire.numa_usage(0).pages_size(), 1);
   EXPECT_EQ(wire.numa_usage(0).pages(0).total(), 1048576);
-  Instance guest = *account.FindInstance("a");
+  Instance guest = *account.FindInstance("a"_uuid);
   guest.assigned.topology = MakePinned({2, 4});
   account.PutInstance(guest);
   std::string after;
@@ -202,7 +203,7 @@ TEST(Messages, AnAccountHasTheUseOfEachCell) {
 
 TEST(Messages, AnAccountHasThePoolsOfDevices) {  // T-243
   NodeAccount account = AccountWithCell();
-  account.SetDeviceProviders({{"0000:3b:00.0", "some provider"}});
+  account.SetDeviceProviders({{"0000:3b:00.0", "some provider"_uuid}});
   const placement::v1::NodeAccount wire = TellAccount(account);
   ASSERT_EQ(wire.pci_pools_size(), 1);
   const placement::v1::PciPool& pool = wire.pci_pools(0);
@@ -211,11 +212,11 @@ TEST(Messages, AnAccountHasThePoolsOfDevices) {  // T-243
   EXPECT_EQ(pool.numa_cell(), 1);        // T-243
   EXPECT_EQ(pool.count(), 2);            // T-243
   EXPECT_EQ(pool.type(), placement::v1::PCI_DEVICE_TYPE_VIRTUAL_FUNCTION);
-  EXPECT_EQ(pool.tags().at("physical_network"), "net1");  // T-243
-  EXPECT_EQ(pool.provider_uuid(), "some provider");       // T-263
+  EXPECT_EQ(pool.tags().at("physical_network"), "net1");             // T-243
+  EXPECT_EQ(pool.provider_uuid(), "some provider"_uuid.ToString());  // T-263
   std::string before;
   TellAccount(account, &before);
-  Instance guest = *account.FindInstance("a");
+  Instance guest = *account.FindInstance("a"_uuid);
   guest.assigned.devices = {"0000:00:00.0"};
   account.PutInstance(guest);
   std::string after;
@@ -240,13 +241,13 @@ TEST(Messages, PoolsAreLeftOutIfThereAreTooMany) {
 
 TEST(Messages, AReportHasWhatConsumersShallHold) {  // T-209
   auto audit = std::make_shared<Audit>(*AuditOf(OrdinaryFacts()));
-  audit->report.holdings = {{"a", 7, {{"root", {{"VCPU", 1}, {"PCPU", 2}}}}}};
+  audit->report.holdings = {{"a"_uuid, 7, {{"root"_uuid, {{"VCPU", 1}, {"PCPU", 2}}}}}};
   const placement::v1::Report report = WireReport(Delta(nullptr, audit), std::nullopt, {});
   ASSERT_EQ(report.allocations_size(), 1);
-  EXPECT_EQ(report.allocations(0).consumer_uuid(), "a");
+  EXPECT_EQ(report.allocations(0).consumer_uuid(), "a"_uuid.ToString());
   EXPECT_EQ(report.allocations(0).generation(), 7);
   ASSERT_EQ(report.allocations(0).allocations_size(), 1);
-  EXPECT_EQ(report.allocations(0).allocations(0).provider_uuid(), "root");
+  EXPECT_EQ(report.allocations(0).allocations(0).provider_uuid(), "root"_uuid.ToString());
   EXPECT_EQ(report.allocations(0).allocations(0).resources().at("PCPU"), 2);
 }
 

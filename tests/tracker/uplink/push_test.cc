@@ -6,6 +6,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/tracker/account/sample_records.h"
+#include "tests/worlds/short_uuid.h"
 
 namespace berth::tracker {
 namespace {
@@ -20,9 +21,9 @@ class PushTest : public testing::Test {
   static void Add(const std::string& uuid, const std::string& parent, int64_t generation,
                   v1::Push* push) {
     v1::Provider* const provider = push->add_providers();
-    provider->set_uuid(uuid);
+    provider->set_uuid(ShortUuid(uuid).ToString());
     provider->set_name(uuid + "-name");
-    provider->set_parent_uuid(parent);
+    provider->set_parent_uuid(TextOrEmpty(ShortUuid(parent)));
     provider->set_generation(generation);
     (*provider->mutable_inventories())["CUSTOM_UNIT"].set_total(1);
     provider->add_traits("CUSTOM_MINE");
@@ -45,16 +46,16 @@ TEST_F(PushTest, EveryProviderIsThereOnceAndAsItWasPushedLast) {
   EXPECT_TRUE(Apply(change));
   ASSERT_THAT(records_.tree, SizeIs(2));  // T-186
   const KnownProvider& child = records_.tree[0];
-  EXPECT_EQ(child.uuid, "child");                         // T-186
+  EXPECT_EQ(child.uuid, "child"_uuid);                    // T-186
   EXPECT_EQ(child.name, "child-name");                    // T-186
-  EXPECT_EQ(child.parent_uuid, "root");                   // T-186
+  EXPECT_EQ(child.parent_uuid, "root"_uuid);              // T-186
   EXPECT_EQ(child.generation, 6);                         // T-186
   EXPECT_THAT(child.inventories, SizeIs(1));              // T-186
   EXPECT_THAT(child.traits, ElementsAre("CUSTOM_MINE"));  // T-186
-  EXPECT_EQ(records_.tree[1].uuid, "root");
+  EXPECT_EQ(records_.tree[1].uuid, "root"_uuid);
   EXPECT_EQ(records_.tree[1].generation, 7);  // T-186
   v1::Push gone;
-  gone.add_removed_provider_uuids("child");
+  gone.add_removed_provider_uuids("child"_uuid.ToString());
   EXPECT_TRUE(Apply(gone));
   EXPECT_THAT(records_.tree, SizeIs(1));
 }

@@ -11,6 +11,7 @@
 #include "gtest/gtest.h"
 #include "tests/tracker/account/sample_records.h"
 #include "tests/tracker/facts/test_data.h"
+#include "tests/worlds/short_uuid.h"
 #include "tracker/uplink/push.h"
 
 namespace berth::tracker {
@@ -28,6 +29,7 @@ class RandomRecords {
   int Below(int count) { return static_cast<int>(random_() % static_cast<uint64_t>(count)); }
   bool Coin() { return Below(2) == 0; }
   std::string Text() { return "text-" + std::to_string(Below(1000)); }
+  Uuid RandomUuid() { return ShortUuid(Text()); }
 
   CpuSet Cpus() {
     CpuSet cpus;
@@ -57,7 +59,7 @@ class RandomRecords {
       }
     }
     for (int i = Below(3); i > 0; --i) assigned.devices.push_back(Text());
-    for (int i = Below(3); i > 0; --i) assigned.units.push_back({Text(), Text(), Text()});
+    for (int i = Below(3); i > 0; --i) assigned.units.push_back({RandomUuid(), Text(), Text()});
     return assigned;
   }
   std::vector<DeviceRequest> Requests() {
@@ -70,7 +72,7 @@ class RandomRecords {
       if (request.source == DeviceRequestSource::kFlavorAlias) request.alias_name = Text();
       if (Coin()) request.alternatives.push_back({{"vendor_id", Text()}});
       request.numa_policy = static_cast<DeviceNumaPolicy>(Below(4));
-      if (Coin()) request.providers = {{Text(), request.count}};
+      if (Coin()) request.providers = {{RandomUuid(), request.count}};
     }
     return requests;
   }
@@ -79,7 +81,7 @@ class RandomRecords {
             Below(100), Below(100), {{Text(), Text()}}};
   }
   Instance RandomInstance() {
-    Instance instance = MakeInstance(Text(), {Text(), Text()}, RandomFlavor());
+    Instance instance = MakeInstance(Text(), {Text(), RandomUuid()}, RandomFlavor());
     instance.generation = Below(1000);
     instance.claimed_generation = Below(1000);
     instance.task_state = Coin() ? "" : Text();
@@ -89,7 +91,7 @@ class RandomRecords {
     instance.device_requests = Requests();
     instance.hidden = Coin();
     if (Coin()) return instance;
-    instance.context = {Text(),           std::nullopt, std::nullopt, RandomAssigned(),
+    instance.context = {RandomUuid(),     std::nullopt, std::nullopt, RandomAssigned(),
                         RandomAssigned(), Requests(),   Requests()};
     if (Coin()) instance.context->old_flavor = RandomFlavor();
     if (Coin()) instance.context->new_flavor = RandomFlavor();
@@ -241,20 +243,22 @@ TEST(RecordMessages, EveryUuidIsReadInLowerCase) {
   request->add_provider_uuids(kUpper);
   request->add_provider_uuids(kLower);
   const Instance instance = ReadInstance(wire);
-  EXPECT_EQ(instance.uuid, kLower);
-  EXPECT_EQ(instance.on.node_uuid, kLower);
-  EXPECT_EQ(instance.assigned.units[0].provider_uuid, kLower);
-  EXPECT_EQ(instance.context->migration_uuid, kLower);
-  EXPECT_THAT(*instance.device_requests[0].providers, ElementsAre(testing::Pair(kLower, 2)));
+  EXPECT_EQ(instance.uuid.ToString(), kLower);
+  EXPECT_EQ(instance.on.node_uuid.ToString(), kLower);
+  EXPECT_EQ(instance.assigned.units[0].provider_uuid.ToString(), kLower);
+  EXPECT_EQ(instance.context->migration_uuid.ToString(), kLower);
+  EXPECT_THAT(*instance.device_requests[0].providers,
+              ElementsAre(testing::Pair(ShortUuid(kLower), 2)));
   v1::Migration move;
   move.set_uuid(kUpper);
   move.set_instance_uuid(kUpper);
   move.set_source_node_uuid(kUpper);
   move.set_destination_node_uuid(kUpper);
   const Migration migration = ReadMigration(move);
+  const Uuid lower = ShortUuid(kLower);
   EXPECT_EQ(std::tie(migration.uuid, migration.instance_uuid, migration.source.node_uuid,
                      migration.destination.node_uuid),
-            std::make_tuple(kLower, kLower, kLower, kLower));
+            std::make_tuple(lower, lower, lower, lower));
 }
 
 v1::Instance Recorded(const std::string& uuid, int64_t generation) {
@@ -272,10 +276,10 @@ TEST(ApplyPush, UuidsInUpperCaseNameTheSameThings) {
   push.add_consumers()->set_uuid(kUpper);
   push.mutable_consumers(0)->add_allocations()->set_provider_uuid(kUpper);
   ApplyPush(push, {}, &records, &account);
-  EXPECT_THAT(account.tracked_instances(), ElementsAre(kLower));
-  EXPECT_EQ(records.tree[0].uuid, kLower);
-  EXPECT_EQ(records.allocations[0].consumer_uuid, kLower);
-  EXPECT_EQ(records.allocations[0].provider_uuid, kLower);
+  EXPECT_THAT(account.tracked_instances(), ElementsAre(ShortUuid(kLower)));
+  EXPECT_EQ(records.tree[0].uuid.ToString(), kLower);
+  EXPECT_EQ(records.allocations[0].consumer_uuid.ToString(), kLower);
+  EXPECT_EQ(records.allocations[0].provider_uuid.ToString(), kLower);
   v1::Push removal;
   removal.add_removed_instance_uuids(kUpper);
   removal.add_removed_provider_uuids(kUpper);
@@ -293,18 +297,18 @@ TEST(ApplyPush, RecordsEnterTheAccount) {
   *push.add_instances() = Recorded("a", 1);
   *push.add_instances() = Recorded("b", 1);
   EXPECT_TRUE(ApplyPush(push, {}, &records, &account));
-  EXPECT_THAT(account.tracked_instances(), ElementsAre("a", "b"));
+  EXPECT_THAT(account.tracked_instances(), ElementsAre("a"_uuid, "b"_uuid));
   EXPECT_FALSE(ApplyPush(push, {}, &records, &account)) << "the same generations again";
   v1::Push removal;
-  removal.add_removed_instance_uuids("a");
+  removal.add_removed_instance_uuids("a"_uuid.ToString());
   EXPECT_TRUE(ApplyPush(removal, {}, &records, &account));
   EXPECT_FALSE(ApplyPush(removal, {}, &records, &account));
-  EXPECT_THAT(account.tracked_instances(), ElementsAre("b"));
+  EXPECT_THAT(account.tracked_instances(), ElementsAre("b"_uuid));
   v1::Push all;
   all.set_complete(true);
   *all.add_instances() = Recorded("c", 1);
   EXPECT_TRUE(ApplyPush(all, {}, &records, &account));
-  EXPECT_THAT(account.tracked_instances(), ElementsAre("c"));
+  EXPECT_THAT(account.tracked_instances(), ElementsAre("c"_uuid));
   all.clear_instances();
   EXPECT_TRUE(ApplyPush(all, {}, &records, &account));
   EXPECT_THAT(account.tracked_instances(), IsEmpty());

@@ -6,6 +6,7 @@
 #include "gtest/gtest.h"
 #include "tests/tracker/account/sample_records.h"
 #include "tests/tracker/uplink/fixture.h"
+#include "tests/worlds/short_uuid.h"
 
 namespace berth::tracker {
 namespace {
@@ -34,7 +35,8 @@ class ReshapeUplinkTest : public UplinkTest {
   }
 
   FakePlacement::Response Known() {
-    KnownProvider root{uuid_, "n1", "", 5, {{"VCPU", {3, 0, 1, 3, 1, 4.0}}}, {"OWNER_NOVA"}};
+    KnownProvider root{ShortUuid(uuid_), "n1", Uuid(), 5, {{"VCPU", {3, 0, 1, 3, 1, 4.0}}},
+                       {"OWNER_NOVA"}};
     FakePlacement::Response push = PushWithProvider(root);
     v1::Consumer* const consumer = push.mutable_push()->add_consumers();
     consumer->set_uuid(kPinnedGuest);
@@ -146,11 +148,16 @@ class HealUplinkTest : public UplinkTest {
           account->SetResources(resources);
           records->allocations.clear();
           for (const auto& [guest, generation] : generations) {
-            Instance owner = MakeInstance(guest, {"h", uuid_}, MakeFlavor("f", 1, 512, 1));
+            Instance owner =
+                MakeInstance(guest, {"h", ShortUuid(uuid_)}, MakeFlavor("f", 1, 512, 1));
             owner.assigned.devices = {resources.devices[records->allocations.size()].address};
             account->PutInstance(owner);
-            records->allocations.push_back(
-                {uuid_, guest, "", {{"VCPU", 1}}, "INSTANCE", generation});
+            records->allocations.push_back({ShortUuid(uuid_),
+                                            ShortUuid(guest),
+                                            Uuid(),
+                                            {{"VCPU", 1}},
+                                            "INSTANCE",
+                                            generation});
           }
           return true;
         },
@@ -170,7 +177,7 @@ class HealUplinkTest : public UplinkTest {
     std::vector<std::string> consumers;
     if (!report) return consumers;
     for (const WantedHolding& holding : report->audit->report.holdings) {
-      consumers.push_back(holding.consumer_uuid);
+      consumers.push_back(holding.consumer_uuid.ToString());
     }
     const MonotonicTime now = std::chrono::steady_clock::now();
     if (std::count(consumers.begin(), consumers.end(), kPinnedGuest) == 0) {

@@ -1,5 +1,6 @@
 // Pushes that come in several messages, and messages of many bytes.
 #include "tests/tracker/uplink/fixture.h"
+#include "tests/worlds/short_uuid.h"
 
 namespace berth::tracker {
 namespace {
@@ -25,7 +26,7 @@ class SlicesTest : public UplinkTest {
   // A complete push that has the node's provider.
   FakePlacement::Response Push(int64_t revision) {
     KnownProvider known;
-    known.uuid = uuid_;
+    known.uuid = ShortUuid(uuid_);
     known.name = "n1";
     known.generation = 5;
     FakePlacement::Response push = PushWithProvider(known);

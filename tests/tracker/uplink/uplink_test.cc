@@ -4,6 +4,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/tracker/uplink/fixture.h"
+#include "tests/worlds/short_uuid.h"
 
 namespace berth::tracker {
 namespace {
@@ -151,7 +152,7 @@ TEST_F(UplinkTest, WaitsForTheRecordsOfAKnownNode) {
   ASSERT_TRUE(Eventually([&] { return uplink->status().heartbeats > 2; }));
   EXPECT_TRUE(placement.reports().empty());
   KnownProvider known;
-  known.uuid = uuid_;
+  known.uuid = ShortUuid(uuid_);
   known.name = "n1";
   known.generation = 5;
   FakePlacement::Response push = PushWithProvider(known);
@@ -213,7 +214,7 @@ TEST_F(UplinkTest, HoldsBackWhatOnlyAllocationsChanged) {
   FakePlacement::Response push;
   push.mutable_push()->set_node_uuid(uuid_);
   v1::Consumer* const consumer = push.mutable_push()->add_consumers();
-  consumer->set_uuid(RandomUuid());
+  consumer->set_uuid(Uuid::Random().ToString());
   v1::ProviderAllocation* const held = consumer->add_allocations();
   held->set_provider_uuid(uuid_);
   (*held->mutable_resources())["VCPU"] = 1;
@@ -258,7 +259,7 @@ TEST_F(UplinkTest, SaysUpToWhatItHasHeard) {  // T-226, T-228
   ASSERT_TRUE(Eventually([&] { return uplink->status().state == Uplink::State::kConnected; }));
   EXPECT_FALSE(placement->requests()[0].hello().nodes(0).has_pushed_revision());
   KnownProvider known;
-  known.uuid = uuid_;
+  known.uuid = ShortUuid(uuid_);
   known.name = "n1";
   known.generation = 5;
   FakePlacement::Response everything = PushWithProvider(known);
