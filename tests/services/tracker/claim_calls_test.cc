@@ -14,6 +14,7 @@
 #include "google/rpc/error_details.pb.h"
 #include "google/rpc/status.pb.h"
 #include "services/process/server.h"
+#include "services/tracker/claim_messages.h"
 #include "services/tracker/host.h"
 #include "services/tracker/service.h"
 
@@ -224,6 +225,102 @@ TEST_F(ClaimCallsTest, RefusesMalformedUpdates) {
   request.mutable_instance()->set_generation(1);
   request.mutable_instance()->mutable_flavor();
   EXPECT_EQ(answer(), "NODE_UNAVAILABLE") << "placement has sent no records";
+}
+
+const char* const kNoUuids[] = {"",
+                                "i1",
+                                "00000000-0000-0000-0000-000000000000",
+                                "{99999999-9999-4999-8999-999999999999}",
+                                "urn:uuid:99999999-9999-4999-8999-999999999999",
+                                " 99999999-9999-4999-8999-999999999999",
+                                "99999999-9999-4999-8999-99999999999",
+                                "99999999-9999-4999-8999-99999999999g"};
+
+// Whatever case the uuids have, and with hyphens or without them, a request names the same things.
+TEST_F(ClaimCallsTest, ReadsEachUuidInAnyForm) {
+  for (const char* const text :
+       {"9999999a-9999-4999-8999-999999999999", "9999999A-9999-4999-8999-999999999999",
+        "9999999a999949998999999999999999"}) {
+    pb::ClaimInstanceRequest request;
+    request.set_node_uuid(text);
+    *request.mutable_instance() = GoodInstance();
+    request.mutable_instance()->set_uuid(text);
+    request.add_allocations()->set_provider_uuid(text);
+    (*request.mutable_allocations(0)->mutable_resources())["VCPU"] = 1;
+    const auto claim = ClaimOf(request);
+    ASSERT_TRUE(claim.ok()) << claim.status();
+    const tracker::Uuid uuid = *tracker::Uuid::Parse(text);
+    EXPECT_EQ(uuid.ToString(), "9999999a-9999-4999-8999-999999999999");
+    EXPECT_EQ(claim->node_uuid, uuid);
+    EXPECT_EQ(claim->instance.uuid, uuid);
+    EXPECT_EQ(claim->units.at(0).provider_uuid, uuid);
+    pb::AbortClaimRequest abort;
+    abort.set_claim_id(absl::StrCat(text, "/7"));
+    EXPECT_EQ(*ClaimIdOf(abort), uuid.ToString() + "/7");
+    abort.set_claim_id(text);
+    EXPECT_EQ(*ClaimIdOf(abort), uuid.ToString());
+  }
+}
+
+TEST_F(ClaimCallsTest, NamesTheFieldThatIsNoUuid) {
+  for (const char* const text : kNoUuids) {
+    pb::ClaimInstanceRequest claim;
+    *claim.mutable_instance() = GoodInstance();
+    claim.set_node_uuid(text);
+    EXPECT_EQ(Claim(claim), "INVALID_FIELD node_uuid") << text;
+    claim.set_node_uuid(node_);
+    claim.add_allocations()->set_provider_uuid(text);
+    EXPECT_EQ(Claim(claim), "INVALID_FIELD allocations[0].provider_uuid") << text;
+    claim.clear_allocations();
+    claim.mutable_instance()->add_named_units()->set_provider_uuid(text);
+    EXPECT_EQ(Claim(claim), *text == '\0' ? "INVALID_FIELD instance"
+                                          : "INVALID_FIELD instance.named_units[0].provider_uuid")
+        << text;
+    claim.mutable_instance()->set_uuid(text);
+    EXPECT_EQ(Claim(claim), "INVALID_FIELD instance.uuid") << text;
+    pb::ClaimMoveRequest move;
+    move.set_node_uuid(node_);
+    *move.mutable_instance() = GoodInstance();
+    move.mutable_migration()->set_generation(1);
+    move.mutable_migration()->set_uuid(text);
+    EXPECT_EQ(Move(move), "INVALID_FIELD migration.uuid") << text;
+    move.mutable_migration()->set_uuid(kOtherUuid);
+    move.mutable_migration()->set_instance_uuid(text);
+    EXPECT_EQ(Move(move), "INVALID_FIELD migration.instance_uuid") << text;
+    pb::AbortClaimRequest abort;
+    abort.set_node_uuid(text);
+    EXPECT_EQ(Abort(abort), "INVALID_FIELD node_uuid") << text;
+    pb::DropMoveClaimRequest drop;
+    drop.set_node_uuid(text);
+    EXPECT_EQ(Drop(drop), "INVALID_FIELD node_uuid") << text;
+    drop.set_node_uuid(node_);
+    drop.set_instance_uuid(text);
+    EXPECT_EQ(Drop(drop), "INVALID_FIELD instance_uuid") << text;
+    drop.set_instance_uuid(kSomeUuid);
+    drop.set_migration_uuid(text);
+    EXPECT_EQ(Drop(drop), "INVALID_FIELD migration_uuid") << text;
+    pb::UpdateUsageRequest update;
+    *update.mutable_instance() = GoodInstance();
+    update.set_node_uuid(text);
+    const auto answer = [&] {
+      return Answer<pb::UpdateUsageResponse>(&pb::TrackerService::Stub::UpdateUsage, update);
+    };
+    EXPECT_EQ(answer(), "INVALID_FIELD node_uuid") << text;
+    update.set_node_uuid(node_);
+    update.mutable_instance()->set_uuid(text);
+    EXPECT_EQ(answer(), "INVALID_FIELD instance.uuid") << text;
+    if (*text == '\0') continue;  // names all nodes of the host
+    pb::GetNodeViewRequest view;
+    view.set_node_uuid(text);
+    EXPECT_EQ(Answer<pb::GetNodeViewResponse>(&pb::TrackerService::Stub::GetNodeView, view),
+              "INVALID_FIELD node_uuid")
+        << text;
+    pb::AuditNowRequest audit;
+    audit.set_node_uuid(text);
+    EXPECT_EQ(Answer<pb::AuditNowResponse>(&pb::TrackerService::Stub::AuditNow, audit),
+              "INVALID_FIELD node_uuid")
+        << text;
+  }
 }
 
 TEST_F(ClaimCallsTest, CountsCallsByReason) {

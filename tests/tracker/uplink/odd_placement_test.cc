@@ -158,10 +158,10 @@ TEST(OddPush, TwoMigrationsWithOneUuidLeaveNoTrace) {
   const Instance second = MakeInstance("b", kHere, MakeFlavor("f", 2, 512, 1));
   Migration of_first = MakeMigration(first, MigrationType::kCold, "migrating", kHere, kThere);
   Migration of_second = MakeMigration(second, MigrationType::kCold, "migrating", kHere, kThere);
-  of_first.uuid = of_second.uuid = "m";
+  of_first.uuid = of_second.uuid = "m"_uuid;
   account.ReplaceRecords({first, second}, {of_first, of_second});
-  EXPECT_EQ(account.FindMigration("m")->instance_uuid, "b");
-  EXPECT_TRUE(account.DropMigration("m"));
+  EXPECT_EQ(account.FindMigration("m"_uuid)->instance_uuid, "b"_uuid);
+  EXPECT_TRUE(account.DropMigration("m"_uuid));
   account.PutInstance(first);  // looks at the migrations of the instance
   EXPECT_EQ(account, account.Rebuilt());
 }
@@ -170,7 +170,7 @@ TEST(OddPush, ImpossibleNumbersAreBounded) {
   v1::Push push;
   push.set_complete(true);
   v1::Provider* const provider = push.add_providers();
-  provider->set_uuid("p");
+  provider->set_uuid("p"_uuid.ToString());
   v1::Inventory& inventory = (*provider->mutable_inventories())["VCPU"];
   inventory.set_total(INT64_MAX);
   inventory.set_reserved(INT64_MIN);
@@ -181,7 +181,7 @@ TEST(OddPush, ImpossibleNumbersAreBounded) {
   EXPECT_EQ(ReadProviders(push.providers())[0].inventories["VCPU"].total, INT32_MAX);
   EXPECT_EQ(ReadProviders(push.providers())[0].inventories["VCPU"].reserved, 0);
   v1::Consumer* const consumer = push.add_consumers();
-  consumer->set_uuid("c");
+  consumer->set_uuid("c"_uuid.ToString());
   (*consumer->add_allocations()->mutable_resources())["VCPU"] = INT64_MAX;
   Records records;
   NodeAccount account(kHere, NodeResources());
@@ -200,7 +200,7 @@ TEST(OddPush, CountersAreLeftOutIfTheyAreTooLong) {
   const auto facts = std::make_shared<const Facts>(OrdinaryFacts());
   const absl::StatusOr<Audit> audit = RunAudit({.facts = facts,
                                                 .configuration = {},
-                                                .node_uuid = "node-1",
+                                                .node_uuid = "node-1"_uuid,
                                                 .node_name = "n",
                                                 .account = &account});
   ASSERT_TRUE(audit.ok()) << audit.status();
