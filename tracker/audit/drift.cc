@@ -78,7 +78,8 @@ std::string DriftText(const Drift& drift) {
   return absl::StrCat(
       drift.resource_class, ": instances count ", drift.accounted, ", but their allocations ",
       drift.allocated, "; ", count == 1 ? "instance " : "instances ",
-      absl::StrJoin(drift.instances.begin(), end, ", "),
+      absl::StrJoin(drift.instances.begin(), end, ", ",
+                    [](std::string* text, const Uuid& uuid) { text->append(uuid.ToString()); }),
       count > kInstancesNamed ? absl::StrCat(" and ", count - kInstancesNamed, " more") : "");
 }
 

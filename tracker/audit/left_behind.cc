@@ -20,7 +20,7 @@ std::string TextOf(const EvacuatedGuest& evacuated, const NodeAccount& account) 
     return absl::StrCat(guest, " must stay, because the instance is still on this host, but ",
                         evacuation, " has not ended: end it as failed");
   }
-  const auto instance = account.instances().find(evacuated.instance_uuid.ToString());
+  const auto instance = account.instances().find(evacuated.instance_uuid);
   const std::string where = evacuated.instance_gone
                                 ? ", and the instance is gone"
                                 : absl::StrCat(" to host ", instance->second.on.host);
