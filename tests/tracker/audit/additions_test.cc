@@ -3,7 +3,7 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "tests/worlds/short_uuid.h"
+#include "tests/tracker/ground/short_uuid.h"
 
 namespace berth::tracker {
 namespace {
@@ -72,8 +72,9 @@ TEST(Additions, NameProvidersThatTheNodeDoesNotHave) {  // T-219
   std::vector<WantedProvider> providers = RootAndChild();
   const Additions additions =
       AddConfigured({Entry("u9", "", "CUSTOM_X"), Entry("", "n9", "CUSTOM_Y")}, {}, &providers);
-  EXPECT_THAT(additions.absent, ElementsAre("f.yaml:u9: this host has no provider u9",
-                                            "f.yaml:n9: this host has no provider n9"));
+  EXPECT_THAT(additions.absent,
+              ElementsAre("f.yaml:u9: this host has no provider " + "u9"_uuid.ToString(),
+                          "f.yaml:n9: this host has no provider n9"));
   EXPECT_THAT(additions.problems, IsEmpty());
 }
 

@@ -5,8 +5,8 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "tests/tracker/ground/short_uuid.h"
 #include "tests/tracker/node/node_fixture.h"
-#include "tests/worlds/short_uuid.h"
 #include "tracker/audit/audit_keys.h"
 #include "tracker/audit/views.h"
 
@@ -149,7 +149,7 @@ TEST(Audit, TellsChanges) {
       {"guest", [](Node* node) { node->facts.guests = {RunningGuest("u", 1, 1, 1)}; }},
       {"allocation",
        [](Node* node) {
-         node->records.allocations = {{kNode, "u", "", {{"VCPU", 1}}}};
+         node->records.allocations = {{kNode, "u"_uuid, Uuid(), {{"VCPU", 1}}}};
        }},
       {"option", [](Node* node) { node->configuration.reserved_host_memory_mib = 9; }},
       {"disabled", [](Node* node) { node->records.service_disabled = true; }},
@@ -219,7 +219,8 @@ TEST(Audit, HasChildrenAndForgetsThem) {  // T-207, T-208
 
 TEST(Audit, AddsWhatFilesSay) {  // T-219
   Node node;
-  node.configuration.provider_entries = {{"f.yaml:3", "", "", {{"CUSTOM_X", {7}}}, {"CUSTOM_T"}}};
+  node.configuration.provider_entries = {
+      {"f.yaml:3", Uuid(), "", {{"CUSTOM_X", {7}}}, {"CUSTOM_T"}}};
   node.facts.guests = {RunningGuest("u1", 5, 2048, 10)};
   node.Pass(0);
   const Audit audit = node.Pass(5);
@@ -236,8 +237,8 @@ TEST(Audit, AddsWhatFilesSay) {  // T-219
 TEST(Audit, NamesEntriesThatContradictEachOther) {  // T-219
   Node node;
   node.configuration.provider_entries = {{"f.yaml:3", kNode, "", {}, {"CUSTOM_T"}},
-                                         {"g.yaml:3", "", "node-1", {}, {"CUSTOM_T"}},
-                                         {"h.yaml:3", "", "node-2", {}, {"CUSTOM_T"}}};
+                                         {"g.yaml:3", Uuid(), "node-1", {}, {"CUSTOM_T"}},
+                                         {"h.yaml:3", Uuid(), "node-2", {}, {"CUSTOM_T"}}};
   const Audit audit = node.Pass(0);
   ASSERT_EQ(audit.findings.size(), 1u);
   EXPECT_EQ(audit.findings[0].kind, Finding::Kind::kSetting);
@@ -354,7 +355,7 @@ TEST(Views, LeaveOutCpusWhenThereAreNone) {  // T-101
   Facts facts = OrdinaryFacts();
   facts.vcpus = 0;
   Records records;
-  records.allocations = {{kNode, "u", "", {{"PCPU", 2}}}};
+  records.allocations = {{kNode, "u"_uuid, Uuid(), {{"PCPU", 2}}}};
   const std::vector<std::string> lines =
       FinalView("n", Account(facts, NodeConfiguration(), &records, {}), facts);
   ASSERT_EQ(lines.size(), 1u);

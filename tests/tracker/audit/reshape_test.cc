@@ -4,8 +4,8 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/tracker/account/sample_records.h"
+#include "tests/tracker/ground/short_uuid.h"
 #include "tests/tracker/node/node_fixture.h"
-#include "tests/worlds/short_uuid.h"
 #include "tracker/audit/audit.h"
 #include "tracker/audit/resources.h"
 
@@ -125,13 +125,14 @@ TEST_F(ReshapeTest, PinnedCpusBecomePcpu) {
   facts_.pcpus = 8;
   PutPinned("pinned", {0, 1});
   account_.PutInstance(MakeInstance("shared", kMovedHost, MakeFlavor("f", 2, 512, 1)));
-  records_.allocations = {{kMoved, "pinned", "", {{"VCPU", 3}, {"MEMORY_MB", 512}}, "INSTANCE", 5},
-                          {kMoved, "shared", "", {{"VCPU", 2}}, "INSTANCE", 6}};
+  records_.allocations = {
+      {kMoved, "pinned"_uuid, Uuid(), {{"VCPU", 3}, {"MEMORY_MB", 512}}, "INSTANCE", 5},
+      {kMoved, "shared"_uuid, Uuid(), {{"VCPU", 2}}, "INSTANCE", 6}};
   const Audit audit = Run(true);
   EXPECT_EQ(audit.report.providers[0].inventories.count("PCPU"), 1u);
   EXPECT_THAT(audit.report.holdings,
               ElementsAre(WantedHolding{
-                  "pinned", 5, {{kMoved, {{"VCPU", 1}, {"PCPU", 2}, {"MEMORY_MB", 512}}}}}))
+                  "pinned"_uuid, 5, {{kMoved, {{"VCPU", 1}, {"PCPU", 2}, {"MEMORY_MB", 512}}}}}))
       << "T-209";  // T-209
   const Audit later = Run(false);
   EXPECT_THAT(later.report.holdings, IsEmpty());                       // T-209

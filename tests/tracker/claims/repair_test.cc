@@ -4,7 +4,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/tracker/account/sample_records.h"
-#include "tests/worlds/short_uuid.h"
+#include "tests/tracker/ground/short_uuid.h"
 
 namespace berth::tracker {
 namespace {
@@ -34,7 +34,7 @@ TEST_F(RepairTest, AnInstanceWithoutANodeGetsTheNodeOfItsGuest) {
   EXPECT_FALSE(repairs[0].migration.has_value());
   EXPECT_THAT(Find(instance, {}, {"another guest"_uuid}), IsEmpty()) << "it may be on another node";
   EXPECT_THAT(Find(On(kHere), {}, {"i"_uuid}), IsEmpty());  // T-28: it is right
-  EXPECT_THAT(Find(On({"", ""}), {}, {"i"_uuid}), IsEmpty()) << "nobody has claimed it";
+  EXPECT_THAT(Find(On({"", Uuid()}), {}, {"i"_uuid}), IsEmpty()) << "nobody has claimed it";
   instance.unreadable = "numa_cells";
   EXPECT_THAT(Find(instance, {}, {"i"_uuid}), IsEmpty()) << "the write would lose the cells";
   instance.unreadable.clear();

@@ -7,7 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "gtest/gtest.h"
-#include "tests/worlds/short_uuid.h"
+#include "tests/tracker/ground/short_uuid.h"
 #include "tracker/hypervisor/events.h"
 #include "tracker/node/node.h"
 

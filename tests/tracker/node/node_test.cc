@@ -178,7 +178,7 @@ TEST_F(NodeTest, RemovesTraitsThatNoFileHasAnyMore) {  // T-220
   };
   const Node::Options without = node_->options();
   NodeConfiguration with = without.configuration;
-  with.provider_entries = {{"f.yaml:1", "", "", {}, {"CUSTOM_A"}}};
+  with.provider_entries = {{"f.yaml:1", Uuid(), "", {}, {"CUSTOM_A"}}};
   node_->Configure(with);
   EXPECT_TRUE(traits(node_.get()).at("CUSTOM_A"));
 
@@ -202,7 +202,8 @@ TEST_F(NodeTest, RemembersTraitsOfDevicesBeforeTheFirstReport) {  // T-220
   Node::Options options = node_->options();
   options.configuration.pci_report_in_placement = true;
   options.configuration.pci_device_specs = {R"({"product_id": "154c"})"};
-  options.configuration.provider_entries = {{"f.yaml:1", "", "n1_0000:3B:00.0", {}, {"CUSTOM_A"}}};
+  options.configuration.provider_entries = {
+      {"f.yaml:1", Uuid(), "n1_0000:3B:00.0", {}, {"CUSTOM_A"}}};
   Node node(options, &pool_, [](const HypervisorEvent&) {});
   const PassOutcome first = node.Pass(std::chrono::steady_clock::now());
   ASSERT_EQ(first.audit->report.providers.size(), 2u);

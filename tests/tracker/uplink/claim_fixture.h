@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "tests/tracker/ground/short_uuid.h"
 #include "tests/tracker/uplink/fixture.h"
-#include "tests/worlds/short_uuid.h"
 #include "tracker/claims/refusal.h"
 #include "tracker/uplink/push.h"
 #include "tracker/uplink/record_messages.h"
@@ -288,7 +288,7 @@ class ClaimTest : public UplinkTest {
   }
   ClaimCall Drop(const std::string& instance, const std::string& migration, ClaimEnd side) {
     ClaimCall call;
-    node_->DropMoveClaim({instance, migration, side}, call.AsCaller());
+    node_->DropMoveClaim({ShortUuid(instance), ShortUuid(migration), side}, call.AsCaller());
     if (uplink_ != nullptr) uplink_->Notify();
     return call;
   }

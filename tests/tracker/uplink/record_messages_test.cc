@@ -11,7 +11,7 @@
 #include "gtest/gtest.h"
 #include "tests/tracker/account/sample_records.h"
 #include "tests/tracker/facts/test_data.h"
-#include "tests/worlds/short_uuid.h"
+#include "tests/tracker/ground/short_uuid.h"
 #include "tracker/uplink/push.h"
 
 namespace berth::tracker {
@@ -261,6 +261,49 @@ TEST(RecordMessages, EveryUuidIsReadInLowerCase) {
             std::make_tuple(lower, lower, lower, lower));
 }
 
+TEST(RecordMessages, AFieldThatIsNoUuidIsNamed) {
+  const v1::Instance good = WireInstance(MakeInstance("i", kHere, MakeFlavor("f", 1, 1, 1)));
+  for (const char* const text :
+       {"i1", "{aaaaaaaa-aaaa-4aaa-8aaa-aaaaaaaaaaaa}", "00000000-0000-0000-0000-000000000000"}) {
+    v1::Instance wire = good;
+    wire.set_uuid(text);
+    EXPECT_EQ(ReadInstance(wire).unreadable, "uuid is not a uuid");
+    EXPECT_EQ(ReadInstance(wire).uuid, Uuid());
+    wire = good;
+    wire.set_node_uuid(text);
+    EXPECT_EQ(ReadInstance(wire).unreadable, "node_uuid is not a uuid");
+    wire = good;
+    wire.add_named_units()->set_provider_uuid(text);
+    EXPECT_EQ(ReadInstance(wire).unreadable, "provider_uuid is not a uuid");
+    wire = good;
+    wire.mutable_migration_context()->set_migration_uuid(text);
+    EXPECT_EQ(ReadInstance(wire).unreadable, "migration_uuid is not a uuid");
+    wire = good;
+    wire.add_pci_requests()->set_count(1);
+    wire.mutable_pci_requests(0)->add_provider_uuids(text);
+    EXPECT_EQ(ReadInstance(wire).unreadable, "provider_uuids is not a uuid");
+    v1::Migration move;
+    move.set_uuid(kLower);
+    move.set_instance_uuid(text);
+    EXPECT_EQ(ReadMigration(move).unreadable, "instance_uuid is not a uuid");
+    move.set_uuid(text);
+    EXPECT_EQ(ReadMigration(move).unreadable, "uuid is not a uuid");
+  }
+  EXPECT_EQ(ReadInstance(good).unreadable, "");
+}
+
+// The claims that take devices, cells or units wait until somebody has mended such a record.
+TEST(ApplyPush, ARecordWithoutAUuidIsAFault) {
+  Records records;
+  NodeAccount account(kHere, NodeResources());
+  v1::Push push;
+  push.add_instances()->set_uuid("i1");
+  push.add_migrations()->set_uuid("m1");
+  ApplyPush(push, {}, &records, &account);
+  EXPECT_THAT(account.unreadable(), SizeIs(2));
+  EXPECT_EQ(account, account.Rebuilt());
+}
+
 v1::Instance Recorded(const std::string& uuid, int64_t generation) {
   Instance instance = MakeInstance(uuid, kHere, MakeFlavor("f", 2, 512, 1));
   instance.generation = generation;
@@ -272,6 +315,7 @@ TEST(ApplyPush, UuidsInUpperCaseNameTheSameThings) {
   NodeAccount account(kHere, NodeResources());
   v1::Push push;
   *push.add_instances() = Recorded(kUpper, 1);
+  push.mutable_instances(0)->set_uuid(kUpper);
   push.add_providers()->set_uuid(kUpper);
   push.add_consumers()->set_uuid(kUpper);
   push.mutable_consumers(0)->add_allocations()->set_provider_uuid(kUpper);
