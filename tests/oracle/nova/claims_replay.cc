@@ -256,10 +256,10 @@ class Comparison {
     if (!rule.empty() && rule != "T-151" && outcome.refused_by.empty()) return;
     Json want = step.at("expect");
     FollowCommand(step, decided, &want);
-    if (want.contains("instance") && !outcome.instance.empty()) {
+    if (want.contains("instance") && !IsNil(outcome.instance)) {
       CompareInstance(want.at("instance"), life_.DescribeInstance(outcome.instance), at);
     }
-    if (want.contains("migration") && !outcome.migration.empty()) {
+    if (want.contains("migration") && !IsNil(outcome.migration)) {
       CompareFields(want.at("migration"), life_.DescribeMigration(outcome.migration), "migration",
                     at, report_);
     }

@@ -5,7 +5,7 @@
 #include <string>
 #include <utility>
 
-#include "tests/tracker/ground/short_uuid.h"
+#include "tests/worlds/short_uuid.h"
 #include "tracker/account/account.h"
 
 namespace berth::tracker {

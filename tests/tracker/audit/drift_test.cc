@@ -5,8 +5,8 @@
 #include "gtest/gtest.h"
 #include "tests/tracker/account/sample_records.h"
 #include "tests/tracker/facts/test_data.h"
-#include "tests/tracker/ground/short_uuid.h"
 #include "tests/tracker/node/node_fixture.h"
+#include "tests/worlds/short_uuid.h"
 #include "tracker/audit/audit.h"
 #include "tracker/audit/resources.h"
 

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "tests/tracker/account/sample_records.h"
-#include "tests/tracker/ground/short_uuid.h"
+#include "tests/worlds/short_uuid.h"
 #include "tracker/cells/constraints.h"
 
 namespace berth::tracker {

@@ -3,7 +3,7 @@
 
 #include "tests/tracker/account/sample_records.h"
 #include "tests/tracker/claims/random_life.h"
-#include "tests/tracker/ground/short_uuid.h"
+#include "tests/worlds/short_uuid.h"
 
 namespace berth::tracker {
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "tests/tracker/account/sample_records.h"
-#include "tests/tracker/ground/short_uuid.h"
+#include "tests/worlds/short_uuid.h"
 #include "tracker/claims/claim.h"
 
 namespace berth::tracker {

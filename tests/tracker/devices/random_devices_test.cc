@@ -8,8 +8,8 @@
 #include "gtest/gtest.h"
 #include "tests/tracker/devices/device_fixture.h"
 #include "tests/tracker/devices/naive_devices.h"
-#include "tests/tracker/ground/short_uuid.h"
 #include "tests/worlds/seed.h"
+#include "tests/worlds/short_uuid.h"
 
 namespace berth::tracker {
 namespace {

@@ -5,8 +5,8 @@
 
 #include "gtest/gtest.h"
 #include "tests/tracker/facts/test_data.h"
-#include "tests/tracker/ground/short_uuid.h"
 #include "tests/tracker/node/node_fixture.h"
+#include "tests/worlds/short_uuid.h"
 #include "tracker/uplink/backoff.h"
 
 namespace berth::tracker {

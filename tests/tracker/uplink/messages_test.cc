@@ -6,8 +6,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "tests/tracker/account/sample_records.h"
-#include "tests/tracker/ground/short_uuid.h"
 #include "tests/tracker/node/node_fixture.h"
+#include "tests/worlds/short_uuid.h"
 
 namespace berth::tracker {
 namespace {

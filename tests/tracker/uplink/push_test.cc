@@ -6,7 +6,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/tracker/account/sample_records.h"
-#include "tests/tracker/ground/short_uuid.h"
+#include "tests/worlds/short_uuid.h"
 
 namespace berth::tracker {
 namespace {

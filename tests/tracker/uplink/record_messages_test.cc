@@ -11,7 +11,7 @@
 #include "gtest/gtest.h"
 #include "tests/tracker/account/sample_records.h"
 #include "tests/tracker/facts/test_data.h"
-#include "tests/tracker/ground/short_uuid.h"
+#include "tests/worlds/short_uuid.h"
 #include "tracker/uplink/push.h"
 
 namespace berth::tracker {
@@ -300,7 +300,11 @@ TEST(ApplyPush, ARecordWithoutAUuidIsAFault) {
   push.add_instances()->set_uuid("i1");
   push.add_migrations()->set_uuid("m1");
   ApplyPush(push, {}, &records, &account);
+<<<<<<< HEAD
   EXPECT_THAT(account.unreadable(), SizeIs(2));
+=======
+  EXPECT_THAT(account.unreadable(), testing::SizeIs(2));
+>>>>>>> uuid
   EXPECT_EQ(account, account.Rebuilt());
 }
 

@@ -5,8 +5,8 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/tracker/account/sample_records.h"
-#include "tests/tracker/ground/short_uuid.h"
 #include "tests/tracker/uplink/fixture.h"
+#include "tests/worlds/short_uuid.h"
 #include "tracker/ground/boot_clock.h"
 
 namespace berth::tracker {
