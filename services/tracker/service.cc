@@ -133,7 +133,6 @@ class TrackerService final : public pb::TrackerService::CallbackService {
     Reactor* const reactor = context->DefaultReactor();
     // Every pass that must end before the call is answered holds a copy of `all`. When the last
     // copy is destroyed, its deleter answers the call.
-<<<<<<< HEAD
     const std::shared_ptr<void> all(
         nullptr, [this, reactor, response, found, begun = BootClock::now()](void*) {
           for (const NodeRunner* const runner : found) {
@@ -147,21 +146,6 @@ class TrackerService final : public pb::TrackerService::CallbackService {
           Count("AuditNow", grpc::Status::OK, absl::FromChrono(BootClock::now() - begun));
           reactor->Finish(grpc::Status::OK);
         });
-=======
-    const std::shared_ptr<void> all(nullptr,
-                                    [this, reactor, response, found, begun = absl::Now()](void*) {
-                                      for (const NodeRunner* const runner : found) {
-                                        const Node::View view = runner->node()->view();
-                                        pb::NodeAudit* const audit = response->add_audits();
-                                        audit->set_node_uuid(tracker::TextOrEmpty(view.uuid));
-                                        *audit->mutable_audit() = tracker::WireSummary(view.last);
-                                        audit->set_sequence(view.last.changed ? view.sequence : 0);
-                                        audit->set_acknowledged(view.settled);
-                                      }
-                                      Count("AuditNow", grpc::Status::OK, absl::Now() - begun);
-                                      reactor->Finish(grpc::Status::OK);
-                                    });
->>>>>>> uuid
     for (NodeRunner* const runner : found) {
       runner->Request(tracker::PassCause::kRequest, [all] {});
     }

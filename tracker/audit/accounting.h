@@ -24,83 +24,80 @@
 #include "tracker/account/account.h"
 #include "tracker/audit/records.h"
 #include "tracker/facts/facts.h"
-<<<<<<< HEAD
 #include "tracker/ground/boot_clock.h"
-    =======
->>>>>>> uuid
 #include "tracker/ground/uuid.h"
 #include "tracker/settings/configuration.h"
 
-    namespace berth::tracker {
+namespace berth::tracker {
 
-  struct Accounting {
-    Amounts total;
-    Amounts reserve;
-    PromisedUsage promised;
-    Amounts allocated;  // by consumers that `promised` does not count
-    Amounts orphans;    // that `promised` does not count
-    int64_t pcpus = 0;
-    int64_t pcpus_allocated = 0;              // the part of allocated.vcpus that is dedicated
-    std::map<std::string, int64_t> counters;  // of the instances with records (T-119)
-    std::vector<HostCell> cells;              // with what instances use of them (T-267)
-    std::vector<DevicePool> pools;            // the free PCI devices (T-243)
+struct Accounting {
+  Amounts total;
+  Amounts reserve;
+  PromisedUsage promised;
+  Amounts allocated;  // by consumers that `promised` does not count
+  Amounts orphans;    // that `promised` does not count
+  int64_t pcpus = 0;
+  int64_t pcpus_allocated = 0;              // the part of allocated.vcpus that is dedicated
+  std::map<std::string, int64_t> counters;  // of the instances with records (T-119)
+  std::vector<HostCell> cells;              // with what instances use of them (T-267)
+  std::vector<DevicePool> pools;            // the free PCI devices (T-243)
 
-    Amounts used() const;
-    Amounts free() const;
-    // The used CPUs that guests have for themselves. They are a part of used().vcpus.
-    int64_t pcpus_used() const;
-    // The used disk in whole GiB, rounded down, for node records and log lines.
-    int64_t used_disk_gib() const;
+  Amounts used() const;
+  Amounts free() const;
+  // The used CPUs that guests have for themselves. They are a part of used().vcpus.
+  int64_t pcpus_used() const;
+  // The used disk in whole GiB, rounded down, for node records and log lines.
+  int64_t used_disk_gib() const;
+};
+
+// A running or paused guest for which placement has no consumer with an allocation.
+struct Orphan {
+  Uuid uuid;
+  std::string name;
+  GuestState state = GuestState::kNone;
+  Amounts usage;
+  int64_t disk_gib = 0;      // `usage.disk_mib` in GiB, rounded up as placement counts disk
+  bool withheld = false;     // placement is told to reserve `usage`
+  absl::Time first_seen_at;  // by the wall clock, for people
+};
+
+// What a pass remembers about orphans for the next pass.
+struct OrphanMemory {
+  struct Seen {
+    MonotonicTime first;  // when the orphan was first seen
+    absl::Time first_at;  // the same moment by the wall clock, for people
+    bool confirmed = false;
+    std::optional<MonotonicTime> warned;  // when it was last logged
   };
+  std::map<Uuid, Seen> guests;  // the orphans of the last pass, by uuid
+  bool judged = false;  // a pass of this process has compared guests with placement's records
+};
 
-  // A running or paused guest for which placement has no consumer with an allocation.
-  struct Orphan {
-    Uuid uuid;
-    std::string name;
-    GuestState state = GuestState::kNone;
-    Amounts usage;
-    int64_t disk_gib = 0;      // `usage.disk_mib` in GiB, rounded up as placement counts disk
-    bool withheld = false;     // placement is told to reserve `usage`
-    absl::Time first_seen_at;  // by the wall clock, for people
-  };
+struct OrphanJudgement {
+  std::vector<Orphan> orphans;  // sorted by uuid
+  OrphanMemory memory;
+  // The uuids of orphans about which a warning is due: once an hour for each (T-141).
+  std::vector<Uuid> to_warn;
+  std::optional<MonotonicTime> confirm_at;  // from when on a pass can confirm one more orphan
+};
 
-  // What a pass remembers about orphans for the next pass.
-  struct OrphanMemory {
-    struct Seen {
-      MonotonicTime first;  // when the orphan was first seen
-      absl::Time first_at;  // the same moment by the wall clock, for people
-      bool confirmed = false;
-      std::optional<MonotonicTime> warned;  // when it was last logged
-    };
-    std::map<Uuid, Seen> guests;  // the orphans of the last pass, by uuid
-    bool judged = false;  // a pass of this process has compared guests with placement's records
-  };
+// Finds the orphans: guests that run or are paused, and that have no allocation in the node's tree,
+// neither as a consumer nor as the instance of a migration (T-138). An orphan is confirmed if it is
+// still an orphan `confirmation` after it was first seen. A confirmed orphan is withheld if
+// `policy` is kWithhold.
+OrphanJudgement JudgeOrphans(const std::vector<Guest>& guests,
+                             const std::vector<KnownAllocation>& allocations, OrphanPolicy policy,
+                             const OrphanMemory& before, MonotonicTime now, absl::Time wall_now,
+                             std::chrono::nanoseconds confirmation);
 
-  struct OrphanJudgement {
-    std::vector<Orphan> orphans;  // sorted by uuid
-    OrphanMemory memory;
-    // The uuids of orphans about which a warning is due: once an hour for each (T-141).
-    std::vector<Uuid> to_warn;
-    std::optional<MonotonicTime> confirm_at;  // from when on a pass can confirm one more orphan
-  };
+// Sums up all usage of a node. `records` may be null: then the sum contains no allocations.
+// `account` may be null: then it contains no instances, migrations and claims.
+Accounting Account(const Facts& facts, const NodeConfiguration& configuration,
+                   const Records* records, const std::vector<Orphan>& orphans,
+                   const NodeAccount* account = nullptr);
 
-  // Finds the orphans: guests that run or are paused, and that have no allocation in the node's tree,
-  // neither as a consumer nor as the instance of a migration (T-138). An orphan is confirmed if it is
-  // still an orphan `confirmation` after it was first seen. A confirmed orphan is withheld if
-  // `policy` is kWithhold.
-  OrphanJudgement JudgeOrphans(const std::vector<Guest>& guests,
-                               const std::vector<KnownAllocation>& allocations, OrphanPolicy policy,
-                               const OrphanMemory& before, MonotonicTime now, absl::Time wall_now,
-                               std::chrono::nanoseconds confirmation);
-
-  // Sums up all usage of a node. `records` may be null: then the sum contains no allocations.
-  // `account` may be null: then it contains no instances, migrations and claims.
-  Accounting Account(const Facts& facts, const NodeConfiguration& configuration,
-                     const Records* records, const std::vector<Orphan>& orphans,
-                     const NodeAccount* account = nullptr);
-
-  // Sums up the usage of those orphans that have `withheld` set.
-  Withheld SumWithheld(const std::vector<Orphan>& orphans);
+// Sums up the usage of those orphans that have `withheld` set.
+Withheld SumWithheld(const std::vector<Orphan>& orphans);
 
 }  // namespace berth::tracker
 

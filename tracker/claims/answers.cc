@@ -16,11 +16,7 @@ void ClaimAnswers::Keep(const OpenClaim& claim, MonotonicTime now) {
 
 absl::StatusOr<const OpenClaim*> ClaimAnswers::Find(const std::string& id,
                                                     const Uuid& instance_uuid,
-<<<<<<< HEAD
                                                     const std::string& body, MonotonicTime now) {
-=======
-                                                    const std::string& body, absl::Time now) {
->>>>>>> uuid
   DropOld(now);
   const auto found = claims_.find(id);
   if (found == claims_.end()) return nullptr;

@@ -6,7 +6,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "tests/worlds/short_uuid.h"
+#include "tests/processes/short_uuid.h"
 #include "tracker/account/leftovers.h"
 #include "tracker/audit/inventory.h"
 

@@ -4,7 +4,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "tests/oracle/nova/record_form.h"
-#include "tests/worlds/short_uuid.h"
+#include "tests/processes/short_uuid.h"
 
 namespace berth::oracle::nova {
 namespace {

@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "tests/oracle/nova/replay.h"
+#include "tests/processes/short_uuid.h"
 #include "tests/worlds/naive_account.h"
-#include "tests/worlds/short_uuid.h"
 #include "tracker/account/account.h"
 #include "tracker/claims/terms.h"
 

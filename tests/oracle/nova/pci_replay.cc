@@ -10,7 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "tests/oracle/nova/pci_form.h"
 #include "tests/oracle/nova/pci_rules.h"
-#include "tests/worlds/short_uuid.h"
+#include "tests/processes/short_uuid.h"
 #include "tracker/devices/device_table.h"
 
 namespace berth::oracle::nova {

@@ -5,7 +5,7 @@
 #include <set>
 
 #include "absl/strings/str_cat.h"
-#include "tests/worlds/short_uuid.h"
+#include "tests/processes/short_uuid.h"
 
 namespace berth::oracle::nova {
 

@@ -1,7 +1,7 @@
 #include "tests/oracle/nova/record_form.h"
 
 #include "absl/strings/str_cat.h"
-#include "tests/worlds/short_uuid.h"
+#include "tests/processes/short_uuid.h"
 
 namespace berth::oracle::nova {
 namespace {

@@ -1,8 +1,8 @@
 // Devices that guests have, with and without records that say so.
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "tests/processes/short_uuid.h"
 #include "tests/tracker/account/sample_records.h"
-#include "tests/worlds/short_uuid.h"
 #include "tracker/account/account.h"
 
 namespace berth::tracker {

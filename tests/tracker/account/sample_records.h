@@ -5,7 +5,7 @@
 #include <string>
 #include <utility>
 
-#include "tests/worlds/short_uuid.h"
+#include "tests/processes/short_uuid.h"
 #include "tracker/account/account.h"
 
 namespace berth::tracker {

@@ -5,8 +5,8 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "tests/processes/short_uuid.h"
 #include "tests/tracker/node/node_fixture.h"
-#include "tests/worlds/short_uuid.h"
 #include "tracker/audit/audit_keys.h"
 #include "tracker/audit/views.h"
 

@@ -3,10 +3,10 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "tests/processes/short_uuid.h"
 #include "tests/tracker/account/sample_records.h"
 #include "tests/tracker/facts/test_data.h"
 #include "tests/tracker/node/node_fixture.h"
-#include "tests/worlds/short_uuid.h"
 #include "tracker/audit/audit.h"
 #include "tracker/audit/resources.h"
 

@@ -6,9 +6,9 @@
 #include "absl/strings/str_format.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "tests/processes/short_uuid.h"
 #include "tests/tracker/claims/rich_claims.h"
 #include "tests/worlds/seed.h"
-#include "tests/worlds/short_uuid.h"
 
 namespace berth::tracker {
 namespace {

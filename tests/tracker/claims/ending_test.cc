@@ -3,8 +3,8 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "tests/processes/short_uuid.h"
 #include "tests/tracker/account/sample_records.h"
-#include "tests/worlds/short_uuid.h"
 #include "tracker/claims/answers.h"
 #include "tracker/claims/claim.h"
 
@@ -270,17 +270,12 @@ TEST(ClaimAnswers, AreKeptForADay) {
   claim.id = "c";
   claim.instance.uuid = "i"_uuid;
   claim.instance.launched_on = "first";
-<<<<<<< HEAD
   const auto find = [&](const std::string& id, std::chrono::hours after) {
-=======
-  const auto find = [&](const std::string& id, absl::Duration after) {
->>>>>>> uuid
     return *answers.Find(id, "i"_uuid, "", start + after);
   };
   answers.Keep(claim, start);
   claim.instance.launched_on = "second";
   answers.Keep(claim, start);
-<<<<<<< HEAD
   ASSERT_NE(find("c", std::chrono::hours(23)), nullptr);
   EXPECT_EQ(find("c", std::chrono::hours(23))->instance.launched_on, "first");
   EXPECT_EQ(find("c", std::chrono::hours(24)), nullptr);
@@ -289,16 +284,6 @@ TEST(ClaimAnswers, AreKeptForADay) {
   EXPECT_NE(find("c", std::chrono::hours(25)), nullptr) << "it is another claim";
   answers.Forget("i"_uuid.ToString() + "/0");
   EXPECT_EQ(find("c", std::chrono::hours(25)), nullptr);
-=======
-  ASSERT_NE(find("c", absl::Hours(23)), nullptr);
-  EXPECT_EQ(find("c", absl::Hours(23))->instance.launched_on, "first");
-  EXPECT_EQ(find("c", absl::Hours(24)), nullptr);
-  answers.Keep(claim, start + absl::Hours(25));
-  answers.Forget("i"_uuid.ToString() + "/1");
-  EXPECT_NE(find("c", absl::Hours(25)), nullptr) << "it is another claim";
-  answers.Forget("i"_uuid.ToString() + "/0");
-  EXPECT_EQ(find("c", absl::Hours(25)), nullptr);
->>>>>>> uuid
   for (size_t i = 0; i <= ClaimAnswers::kMax; ++i) {
     claim.id = std::to_string(i);
     answers.Keep(claim, start + std::chrono::hours(26));

@@ -1,8 +1,8 @@
 // Claims of moves: what a migration gets on its destination (T-168 to T-172).
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "tests/processes/short_uuid.h"
 #include "tests/tracker/claims/rich_claims.h"
-#include "tests/worlds/short_uuid.h"
 
 namespace berth::tracker {
 namespace {

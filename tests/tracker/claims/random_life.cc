@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "tests/processes/short_uuid.h"
 #include "tests/tracker/account/sample_records.h"
-#include "tests/worlds/short_uuid.h"
 #include "tracker/cells/constraints.h"
 
 namespace berth::tracker {

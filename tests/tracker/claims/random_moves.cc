@@ -1,9 +1,9 @@
 // The moves of a random life.
 #include <utility>
 
+#include "tests/processes/short_uuid.h"
 #include "tests/tracker/account/sample_records.h"
 #include "tests/tracker/claims/random_life.h"
-#include "tests/worlds/short_uuid.h"
 
 namespace berth::tracker {
 

@@ -6,8 +6,8 @@
 #include <utility>
 #include <vector>
 
+#include "tests/processes/short_uuid.h"
 #include "tests/tracker/account/sample_records.h"
-#include "tests/worlds/short_uuid.h"
 #include "tracker/claims/claim.h"
 
 namespace berth::tracker {

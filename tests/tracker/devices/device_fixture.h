@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "tests/worlds/short_uuid.h"
+#include "tests/processes/short_uuid.h"
 #include "tracker/devices/device_table.h"
 
 namespace berth::tracker {

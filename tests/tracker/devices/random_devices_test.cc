@@ -6,10 +6,10 @@
 #include <random>
 
 #include "gtest/gtest.h"
+#include "tests/processes/short_uuid.h"
 #include "tests/tracker/devices/device_fixture.h"
 #include "tests/tracker/devices/naive_devices.h"
 #include "tests/worlds/seed.h"
-#include "tests/worlds/short_uuid.h"
 
 namespace berth::tracker {
 namespace {

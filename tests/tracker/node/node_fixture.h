@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "tests/worlds/short_uuid.h"
+#include "tests/processes/short_uuid.h"
 #include "tracker/facts/facts.h"
 
 namespace berth::tracker {

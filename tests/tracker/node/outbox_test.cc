@@ -4,9 +4,9 @@
 #include <random>
 
 #include "gtest/gtest.h"
+#include "tests/processes/short_uuid.h"
 #include "tests/tracker/facts/test_data.h"
 #include "tests/tracker/node/node_fixture.h"
-#include "tests/worlds/short_uuid.h"
 #include "tracker/uplink/backoff.h"
 
 namespace berth::tracker {

@@ -9,7 +9,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "gtest/gtest.h"
-#include "tests/worlds/short_uuid.h"
+#include "tests/processes/short_uuid.h"
 #include "tracker/ground/uuid.h"
 #include "tracker/settings/state_directory.h"
 

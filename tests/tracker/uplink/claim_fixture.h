@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "tests/processes/short_uuid.h"
 #include "tests/tracker/uplink/fixture.h"
-#include "tests/worlds/short_uuid.h"
 #include "tracker/claims/refusal.h"
 #include "tracker/ground/boot_clock.h"
 #include "tracker/uplink/push.h"

@@ -6,8 +6,8 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "tests/processes/short_uuid.h"
 #include "tests/tracker/uplink/claim_fixture.h"
-#include "tests/worlds/short_uuid.h"
 #include "tracker/ground/boot_clock.h"
 
 namespace berth::tracker {

@@ -2,8 +2,8 @@
 // answers and applies writes late as a test wishes.
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "tests/processes/short_uuid.h"
 #include "tests/tracker/uplink/claim_fixture.h"
-#include "tests/worlds/short_uuid.h"
 
 namespace berth::tracker {
 namespace {

@@ -9,9 +9,9 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "tests/processes/short_uuid.h"
 #include "tests/tracker/account/sample_records.h"
 #include "tests/tracker/facts/test_data.h"
-#include "tests/worlds/short_uuid.h"
 #include "tracker/uplink/push.h"
 
 namespace berth::tracker {
@@ -300,11 +300,7 @@ TEST(ApplyPush, ARecordWithoutAUuidIsAFault) {
   push.add_instances()->set_uuid("i1");
   push.add_migrations()->set_uuid("m1");
   ApplyPush(push, {}, &records, &account);
-<<<<<<< HEAD
   EXPECT_THAT(account.unreadable(), SizeIs(2));
-=======
-  EXPECT_THAT(account.unreadable(), testing::SizeIs(2));
->>>>>>> uuid
   EXPECT_EQ(account, account.Rebuilt());
 }
 

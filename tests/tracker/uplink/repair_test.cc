@@ -1,8 +1,8 @@
 // The records that a pass corrects, and their way into placement.
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "tests/processes/short_uuid.h"
 #include "tests/tracker/uplink/claim_fixture.h"
-#include "tests/worlds/short_uuid.h"
 
 namespace berth::tracker {
 namespace {

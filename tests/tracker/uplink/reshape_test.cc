@@ -4,9 +4,9 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "tests/processes/short_uuid.h"
 #include "tests/tracker/account/sample_records.h"
 #include "tests/tracker/uplink/fixture.h"
-#include "tests/worlds/short_uuid.h"
 #include "tracker/ground/boot_clock.h"
 
 namespace berth::tracker {

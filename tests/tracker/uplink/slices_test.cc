@@ -1,6 +1,6 @@
 // Pushes that come in several messages, and messages of many bytes.
+#include "tests/processes/short_uuid.h"
 #include "tests/tracker/uplink/fixture.h"
-#include "tests/worlds/short_uuid.h"
 
 namespace berth::tracker {
 namespace {

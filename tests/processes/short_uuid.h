@@ -2,8 +2,8 @@
 // names.
 //
 // Pure functions.
-#ifndef BERTH_TESTS_WORLDS_SHORT_UUID_H_
-#define BERTH_TESTS_WORLDS_SHORT_UUID_H_
+#ifndef BERTH_TESTS_PROCESSES_SHORT_UUID_H_
+#define BERTH_TESTS_PROCESSES_SHORT_UUID_H_
 
 #include <cstddef>
 #include <optional>
@@ -56,4 +56,4 @@ inline std::string WithShortNames(absl::string_view text) {
 
 }  // namespace berth::tracker
 
-#endif  // BERTH_TESTS_WORLDS_SHORT_UUID_H_
+#endif  // BERTH_TESTS_PROCESSES_SHORT_UUID_H_
