@@ -35,6 +35,7 @@ inline void Allocate(placement::LedgerRunner& runner, placement::InstanceId inst
   placement::ConsumerAllocations wanted;
   wanted.consumer = placement::ConsumerId{instance.uuid};
   wanted.project = wanted.user = "any";
+  wanted.type = "INSTANCE";
   wanted.allocations = {{node, {{"CUSTOM_SLOT", 1}}}};
   runner.Must(placement::SetAllocations{{wanted}, false});
 }
