@@ -61,7 +61,7 @@ absl::Status CheckForm(const PlaceClaims& command) {
 
 absl::Status OfMember(const PlaceClaims& command, size_t member, const absl::Status& fault) {
   std::optional<Refusal> refusal = RefusalOf(fault);
-  BERTH_CHECK(refusal);
+  BERTH_CHECK(refusal);  // PlanSearch fails only with Refuse
   const std::string consumer = command.members[member].consumer.ToString();
   const std::string at = command.one ? "query." : absl::StrCat("members[", member, "].query.");
   std::string said_of = absl::StrCat("consumer ", consumer, ": ");

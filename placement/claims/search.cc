@@ -274,7 +274,7 @@ absl::Status ClaimSearch::GaveUp(int member) const {
 // consumer if a search found nothing.
 absl::Status ClaimSearch::Refused(int member, const absl::Status& status) const {
   const std::optional<Refusal> refusal = RefusalOf(status);
-  BERTH_CHECK(refusal);
+  BERTH_CHECK(refusal);  // searches fail only with Refuse
   if (refusal->reason != "NO_CANDIDATE" && refusal->reason != "SEARCH_BUDGET_EXCEEDED") {
     return OfMember(claims_, static_cast<size_t>(member), status);
   }
