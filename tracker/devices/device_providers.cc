@@ -135,7 +135,7 @@ std::vector<DeviceAllocation> MissingDeviceAllocations(
     if (provider.reserved == provider.total) continue;
     for (const std::string& address : provider.devices) {
       const Uuid& owner = table.Find(address)->instance_uuid;
-      if (!owner.empty()) ++needed[{owner, provider.address}];
+      if (!IsNil(owner)) ++needed[{owner, provider.address}];
     }
   }
   std::vector<DeviceAllocation> missing;

@@ -50,7 +50,7 @@ std::vector<Probe<int64_t>> StorageProbes::Capacities(
   for (const CapacityQuestion& question : questions) {
     reads.push_back({absl::StrCat("guest ", question.guest_uuid.ToString(), " disk ",
                                   question.target, " (", question.path, ")"),
-                     question.guest_uuid, question.ask, question.wanted});
+                     question.guest_uuid.ToString(), question.ask, question.wanted});
   }
   const std::map<std::string, Probe<int64_t>> probes =
       ReadAll(reads, &capacity_pool_, &capacities_);

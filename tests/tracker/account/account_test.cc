@@ -3,7 +3,6 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "tests/processes/short_uuid.h"
 #include "tests/tracker/account/sample_records.h"
 
 namespace berth::tracker {
@@ -30,9 +29,8 @@ NodeResources HostWithCells() {
 // Four instances of 4 CPUs, 10240 MiB and 80 GiB (C-1).
 NodeAccount FourInstances() {
   NodeAccount account(kHere, LargeHost());
-  for (const char* uuid : {"a", "b", "c", "d"}) {
+  for (const char* uuid : {"a", "b", "c", "d"})
     account.PutInstance(MakeInstance(uuid, kHere, MakeFlavor("f", 4, 10240, 80)));
-  }
   return account;
 }
 
@@ -389,9 +387,8 @@ TEST(NodeAccount, AMigrationThatBecomesAnotherInstancesLeavesTheFirst) {
 TEST(OpenClaims, AClaimOfADeletedInstanceEnds) {
   NodeAccount account(kHere, HostWithCells());
   const NodeAccount before = account;
-  const OpenClaim claim = MakeClaim();
-  account.Open(claim);
-  Instance deleted = claim.instance;
+  account.Open(MakeClaim());
+  Instance deleted = MakeClaim().instance;
   deleted.on = {};
   deleted.deleted = true;
   account.PutInstance(deleted);
