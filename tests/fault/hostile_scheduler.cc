@@ -9,7 +9,7 @@
 namespace berth::fault {
 namespace {
 
-namespace pb = ::berth::tracker::v1;
+namespace tracker_pb = ::berth::tracker::v1;
 
 constexpr absl::Duration kCallMax = absl::Seconds(5);
 constexpr absl::Duration kWaitMax = absl::Milliseconds(50);  // of a call that waits for a record
@@ -44,21 +44,21 @@ void HostileScheduler::Call(const char* kind,
 void HostileScheduler::CallOnce() {
   switch (random_() % 16) {
     case 0:
-      return Call("ListNodes", &Service::Stub::ListNodes, pb::ListNodesRequest(), kCallMax);
+      return Call("ListNodes", &Service::Stub::ListNodes, tracker_pb::ListNodesRequest(), kCallMax);
     case 1: {
-      pb::GetNodeViewRequest request;
+      tracker_pb::GetNodeViewRequest request;
       request.set_node_uuid(plan_.attacked->node);
       return Call("GetNodeView", &Service::Stub::GetNodeView, request, kCallMax);
     }
     case 2: {
-      pb::UpdateUsageRequest request;
+      tracker_pb::UpdateUsageRequest request;
       request.set_node_uuid(plan_.attacked->node);
       *request.mutable_instance() = plan_.knowledge->Any(&random_);
       return Call("UpdateUsage", &Service::Stub::UpdateUsage, request, kWaitMax);
     }
     case 3:
       return Call("SetProviderStatus", &Service::Stub::SetProviderStatus,
-                  pb::SetProviderStatusRequest(), kCallMax);
+                  tracker_pb::SetProviderStatusRequest(), kCallMax);
     case 4:
       return Call("DropMoveClaim", &Service::Stub::DropMoveClaim, MakeDrop(), kCallMax);
     case 5:
@@ -74,8 +74,8 @@ void HostileScheduler::CallOnce() {
   }
 }
 
-pb::ClaimInstanceRequest HostileScheduler::MakeClaim() {
-  pb::ClaimInstanceRequest request;
+tracker_pb::ClaimInstanceRequest HostileScheduler::MakeClaim() {
+  tracker_pb::ClaimInstanceRequest request;
   if (random_() % 2 == 0) request.set_request_id(absl::StrCat("request-", random_() % 100));
   request.set_node_uuid(plan_.attacked->node);
   *request.mutable_instance() = plan_.knowledge->Any(&random_);
@@ -92,8 +92,8 @@ pb::ClaimInstanceRequest HostileScheduler::MakeClaim() {
   return request;
 }
 
-pb::ClaimMoveRequest HostileScheduler::MakeMoveClaim() {
-  pb::ClaimMoveRequest request;
+tracker_pb::ClaimMoveRequest HostileScheduler::MakeMoveClaim() {
+  tracker_pb::ClaimMoveRequest request;
   const auto [instance, migration] = plan_.knowledge->Moving(&random_);
   request.set_node_uuid(plan_.attacked->node);
   *request.mutable_instance() = random_() % 4 == 0 ? plan_.knowledge->Any(&random_) : instance;
@@ -102,8 +102,8 @@ pb::ClaimMoveRequest HostileScheduler::MakeMoveClaim() {
   return request;
 }
 
-pb::AbortClaimRequest HostileScheduler::MakeAbort() {
-  pb::AbortClaimRequest request;
+tracker_pb::AbortClaimRequest HostileScheduler::MakeAbort() {
+  tracker_pb::AbortClaimRequest request;
   request.set_node_uuid(plan_.attacked->node);
   if (random_() % 2 == 0) {
     request.set_claim_id(plan_.knowledge->Moving(&random_).second.uuid());
@@ -115,13 +115,13 @@ pb::AbortClaimRequest HostileScheduler::MakeAbort() {
   return request;
 }
 
-pb::DropMoveClaimRequest HostileScheduler::MakeDrop() {
-  pb::DropMoveClaimRequest request;
+tracker_pb::DropMoveClaimRequest HostileScheduler::MakeDrop() {
+  tracker_pb::DropMoveClaimRequest request;
   const auto [instance, migration] = plan_.knowledge->Moving(&random_);
   request.set_node_uuid(plan_.attacked->node);
   request.set_instance_uuid(instance.uuid());
   request.set_migration_uuid(migration.uuid());
-  request.set_side(random_() % 2 == 0 ? pb::MOVE_SIDE_OLD : pb::MOVE_SIDE_NEW);
+  request.set_side(random_() % 2 == 0 ? tracker_pb::MOVE_SIDE_OLD : tracker_pb::MOVE_SIDE_NEW);
   return request;
 }
 

@@ -57,7 +57,7 @@ absl::Duration Length() {
   return absl::Seconds(text == nullptr ? 10 : std::atoi(text));
 }
 
-class Hostile : public testing::Test {
+class Hostile : public ::testing::Test {
  protected:
   Hostile() {
     for (const auto& host : site_.hosts()) {
@@ -171,7 +171,7 @@ class Hostile : public testing::Test {
   void ExpectHonestWorkDone() {
     for (const auto& builder : builders_) {
       EXPECT_GT(builder->built(), 1);
-      EXPECT_THAT(builder->complaints(), testing::IsEmpty());
+      EXPECT_THAT(builder->complaints(), ::testing::IsEmpty());
     }
   }
   // What honest hosts had before the peer came, they have now.

@@ -1,6 +1,8 @@
 #include "tests/fuzz/peer_tracker.h"
 
+#include <map>
 #include <optional>
+#include <string>
 #include <utility>
 
 #include "absl/strings/match.h"
@@ -8,10 +10,13 @@
 #include "gtest/gtest.h"
 #include "services/tracker/claim_messages.h"
 #include "tests/fuzz/peer_names.h"
-#include "tracker/account/migration_status.h"
+#include "tracker/account/account.h"
+#include "tracker/audit/records.h"
+#include "tracker/claims/claim.h"
 #include "tracker/claims/ending.h"
 #include "tracker/claims/refusal.h"
 #include "tracker/ground/uuid.h"
+#include "tracker/node/record_writes.h"
 #include "tracker/uplink/push.h"
 #include "tracker/uplink/record_messages.h"
 
@@ -55,55 +60,108 @@ absl::Status StatusIn(const pb::RecordAnswer& answer) {
 
 }  // namespace
 
-PeerTracker::PeerTracker(PeerPlacement* placement)
-    : placement_(placement), account_({kHonestHost, kHonestNode}, Resources()) {
-  settings_.device_aliases = *tracker::ParseDeviceAliases(
-      {R"({"name": "nic", "vendor_id": "8086", "product_id": "1533"})"});
+class PeerTracker::Node {
+ public:
+  explicit Node(PlacementSession session) : session_(std::move(session)) {
+    settings_.device_aliases = *tracker::ParseDeviceAliases(
+        {R"({"name": "nic", "vendor_id": "8086", "product_id": "1533"})"});
+  }
+
+  void Hear();
+  absl::Status Answer(const PeerStep& step);
+  void ExpectSound() const;
+
+ private:
+  absl::Status ClaimInstance(const tracker_pb::ClaimInstanceRequest& request);
+  absl::Status ClaimMove(const tracker_pb::ClaimMoveRequest& request);
+  absl::Status AbortClaim(const tracker_pb::AbortClaimRequest& request);
+  absl::Status DropMoveClaim(const tracker_pb::DropMoveClaimRequest& request);
+  absl::Status UpdateUsage(const tracker_pb::UpdateUsageRequest& request) const;
+  absl::Status Begin(const absl::StatusOr<tracker::OpenClaim>& claim);
+  absl::Status Write(tracker::RecordWrites::Outgoing write);
+
+  const PlacementSession session_;
+  tracker::ClaimSettings settings_;
+  tracker::NodeAccount account_{{kHonestHost, kHonestNode}, Resources()};
+  tracker::Records records_;
+  std::map<std::string, tracker::OpenClaim> written_;  // by id
+  int64_t pushes_ = 0;
+  int64_t writes_ = 0;
+};
+
+PeerTracker::PeerTracker(PlacementSession session, pb::Instance anchor)
+    : node_(std::make_unique<Node>(std::move(session))) {
   Hear();
-  tracker_pb::ClaimInstanceRequest claim;
-  claim.set_node_uuid(kHonestNode);
-  *claim.mutable_instance() = placement_->Instance(kAnchor);
-  pb::GuestCell* const cell = claim.mutable_instance()->add_numa_cells();
+  pb::GuestCell* const cell = anchor.add_numa_cells();
   cell->add_pinned_cpus(0);
   cell->set_memory_mib(64);
   cell->set_cpu_policy("dedicated");
-  const absl::Status claimed = ClaimInstance(claim);
-  EXPECT_TRUE(claimed.ok()) << claimed;
+  PeerStep claim;
+  claim.mutable_claim_instance()->set_node_uuid(kHonestNode);
+  *claim.mutable_claim_instance()->mutable_instance() = std::move(anchor);
+  EXPECT_TRUE(Call(claim));
 }
 
-void PeerTracker::Hear() {
-  const std::string bytes = placement_->PushFor(kHonestHost, kHonestNode).SerializeAsString();
+PeerTracker::~PeerTracker() = default;
+
+void PeerTracker::Hear() { node_->Hear(); }
+
+bool PeerTracker::Call(const PeerStep& step) {
+  const absl::Status status = node_->Answer(step);
+  node_->ExpectSound();
+  if (status.ok()) return true;
+  EXPECT_NE(services::ReasonOf(status), "INTERNAL") << status;
+  EXPECT_FALSE(services::ClaimStatus(status).ok());
+  return false;
+}
+
+void PeerTracker::Node::ExpectSound() const {
+  EXPECT_TRUE(account_ == account_.Rebuilt());
+  EXPECT_TRUE(account_.open_claims().empty());  // each was written or refused
+  EXPECT_TRUE(account_.faults().empty()) << account_.faults()[0].text;
+}
+
+absl::Status PeerTracker::Node::Answer(const PeerStep& step) {
+  switch (step.message_case()) {
+    case PeerStep::kClaimInstance:
+      return ClaimInstance(step.claim_instance());
+    case PeerStep::kClaimMove:
+      return ClaimMove(step.claim_move());
+    case PeerStep::kAbortClaim:
+      return AbortClaim(step.abort_claim());
+    case PeerStep::kDropMoveClaim:
+      return DropMoveClaim(step.drop_move_claim());
+    case PeerStep::kUpdateUsage:
+      return UpdateUsage(step.update_usage());
+    default:
+      return absl::OkStatus();
+  }
+}
+
+void PeerTracker::Node::Hear() {
+  const std::string bytes = session_.push().SerializeAsString();
   pb::Push push;
   ASSERT_TRUE(push.ParseFromString(bytes));
   pb::Revision revision;
   revision.set_epoch(1);
-  revision.set_number(placement_->commands() + 1);
+  revision.set_number(++pushes_);
   tracker::ApplyPush(push, revision, &records_, &account_);
 }
 
-absl::Status PeerTracker::CheckNode(const std::string& node_uuid) const {
-  if (node_uuid == kHonestNode) return absl::OkStatus();
-  return tracker::RefuseClaim({ClaimRefusalKind::kNodeUnavailable, {"this host has no such node"}});
-}
-
-absl::Status PeerTracker::ClaimInstance(const tracker_pb::ClaimInstanceRequest& request) {
+absl::Status PeerTracker::Node::ClaimInstance(const tracker_pb::ClaimInstanceRequest& request) {
   const auto asked = services::ClaimOf(request);
   if (!asked.ok()) return asked.status();
-  const absl::Status node = CheckNode(asked->node_uuid);
-  if (!node.ok()) return node;
   return Begin(tracker::ClaimInstance(settings_, *asked, &account_));
 }
 
-absl::Status PeerTracker::ClaimMove(const tracker_pb::ClaimMoveRequest& request) {
+absl::Status PeerTracker::Node::ClaimMove(const tracker_pb::ClaimMoveRequest& request) {
   const auto asked = services::ClaimOf(request);
   if (!asked.ok()) return asked.status();
-  const absl::Status node = CheckNode(asked->node_uuid);
-  if (!node.ok()) return node;
   return Begin(tracker::ClaimMove(settings_, *asked, &account_));
 }
 
 // Every third claim is withdrawn first, as if the answer to it had been lost.
-absl::Status PeerTracker::Begin(const absl::StatusOr<tracker::OpenClaim>& claim) {
+absl::Status PeerTracker::Node::Begin(const absl::StatusOr<tracker::OpenClaim>& claim) {
   if (!claim.ok()) return claim.status();
   const std::string& uuid = claim->instance.uuid;
   if (account_.OpenClaimOf(uuid) == nullptr) return absl::OkStatus();  // a repeat
@@ -125,13 +183,13 @@ absl::Status PeerTracker::Begin(const absl::StatusOr<tracker::OpenClaim>& claim)
   return written;
 }
 
-absl::Status PeerTracker::Write(tracker::RecordWrites::Outgoing write) {
+absl::Status PeerTracker::Node::Write(tracker::RecordWrites::Outgoing write) {
   write.id = ++writes_;
   pb::SessionRequest message;
   *message.mutable_record_write() = tracker::WireWrite(write, kHonestNode);
   pb::SessionRequest read;
   EXPECT_TRUE(read.ParseFromString(message.SerializeAsString()));
-  const auto response = placement_->Take(kHonestHost, read);
+  const auto response = session_.send(read);
   EXPECT_TRUE(response.ok()) << "a write ends the session: " << response.status();
   if (!response.ok()) return response.status();
   const pb::RecordAnswer& answer = response->record_answer();
@@ -143,7 +201,7 @@ absl::Status PeerTracker::Write(tracker::RecordWrites::Outgoing write) {
   return status.ok() ? absl::OkStatus() : tracker::RefusalBy(status, write.ends_move);
 }
 
-absl::Status PeerTracker::AbortClaim(const tracker_pb::AbortClaimRequest& request) {
+absl::Status PeerTracker::Node::AbortClaim(const tracker_pb::AbortClaimRequest& request) {
   const auto node = tracker::CanonicalUuid(request.node_uuid());
   if (!node || request.claim_id().empty()) {
     return absl::InvalidArgumentError(node ? "claim_id is required" : "node_uuid must be a uuid");
@@ -166,7 +224,7 @@ absl::Status PeerTracker::AbortClaim(const tracker_pb::AbortClaimRequest& reques
   return Write(std::move(write));
 }
 
-absl::Status PeerTracker::DropMoveClaim(const tracker_pb::DropMoveClaimRequest& request) {
+absl::Status PeerTracker::Node::DropMoveClaim(const tracker_pb::DropMoveClaimRequest& request) {
   if (!tracker::CanonicalUuid(request.node_uuid())) {
     return absl::InvalidArgumentError("node_uuid must be a uuid");
   }
@@ -186,7 +244,7 @@ absl::Status PeerTracker::DropMoveClaim(const tracker_pb::DropMoveClaimRequest& 
   return Write(std::move(write));
 }
 
-absl::Status PeerTracker::UpdateUsage(const tracker_pb::UpdateUsageRequest& request) const {
+absl::Status PeerTracker::Node::UpdateUsage(const tracker_pb::UpdateUsageRequest& request) const {
   const absl::Status form = services::CheckInstance(request.instance());
   if (!form.ok()) return form;
   const tracker::Instance known = tracker::ReadInstance(request.instance());

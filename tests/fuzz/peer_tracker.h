@@ -1,52 +1,45 @@
 // PeerTracker: the claims of a tracker on its node, without threads and libvirt. It converts calls as
-// TrackerService does, claims on a NodeAccount, and writes the records to a PeerPlacement.
+// TrackerService does, claims on a NodeAccount, and lets placement write the records.
 //
-// What it sends, placement can read, whatever its callers say: else the session would end. Not
-// thread-safe.
+// What it sends, placement can read, whatever its callers say: else the session would end. Its account
+// follows from the records, and nothing has two owners. The test fails where this is not so. Not
+// thread-safe. Needs no header of the tracker, whose BERTH_CHECK is not that of placement.
 #ifndef BERTH_TESTS_FUZZ_PEER_TRACKER_H_
 #define BERTH_TESTS_FUZZ_PEER_TRACKER_H_
 
-#include <cstdint>
-#include <map>
-#include <string>
+#include <functional>
+#include <memory>
 
-#include "absl/status/status.h"
-#include "berth/tracker/v1/tracker.pb.h"
-#include "tests/fuzz/peer_placement.h"
-#include "tracker/account/account.h"
-#include "tracker/audit/records.h"
-#include "tracker/claims/claim.h"
-#include "tracker/node/record_writes.h"
+#include "absl/status/statusor.h"
+#include "berth/placement/v1/report.pb.h"
+#include "tests/fuzz/peer.pb.h"
 
 namespace berth::fuzz {
 
+// The session with placement.
+struct PlacementSession {
+  // Sends a message. Returns the answer, or why the session has ended.
+  std::function<absl::StatusOr<placement::v1::SessionResponse>(
+      const placement::v1::SessionRequest&)>
+      send;
+  // Everything that a push would say now.
+  std::function<placement::v1::Push()> push;
+};
+
 class PeerTracker {
  public:
-  // The tracker of the honest host. `placement` outlives it.
-  explicit PeerTracker(PeerPlacement* placement);
-
-  // Each fails as the call would.
-  absl::Status ClaimInstance(const tracker::v1::ClaimInstanceRequest& request);
-  absl::Status ClaimMove(const tracker::v1::ClaimMoveRequest& request);
-  absl::Status AbortClaim(const tracker::v1::AbortClaimRequest& request);
-  absl::Status DropMoveClaim(const tracker::v1::DropMoveClaimRequest& request);
-  absl::Status UpdateUsage(const tracker::v1::UpdateUsageRequest& request) const;
+  // The tracker of the honest host. It claims `anchor`.
+  PeerTracker(PlacementSession session, placement::v1::Instance anchor);
+  ~PeerTracker();
 
   // Takes in what placement would push now.
   void Hear();
-  const tracker::NodeAccount& account() const { return account_; }
+  // Answers the call. Returns whether it was granted.
+  bool Call(const PeerStep& step);
 
  private:
-  absl::Status Begin(const absl::StatusOr<tracker::OpenClaim>& claim);
-  absl::Status Write(tracker::RecordWrites::Outgoing write);
-  absl::Status CheckNode(const std::string& node_uuid) const;
-
-  PeerPlacement* const placement_;
-  tracker::ClaimSettings settings_;
-  tracker::NodeAccount account_;
-  tracker::Records records_;
-  std::map<std::string, tracker::OpenClaim> written_;  // by id
-  int64_t writes_ = 0;
+  class Node;
+  const std::unique_ptr<Node> node_;
 };
 
 }  // namespace berth::fuzz
