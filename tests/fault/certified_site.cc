@@ -112,7 +112,7 @@ std::shared_ptr<grpc::Channel> CertifiedSite::Connect(const std::string& identit
 
 tracker::v1::GetNodeViewResponse CertifiedSite::ViewOf(const Host& host) {
   tracker::v1::GetNodeViewResponse view;
-  host.service->GetNodeView(CallWithin(absl::Seconds(20)).get(), {}, &view);
+  host.service->GetNodeView(CallWithin(kAnswerMax).get(), {}, &view);
   return view;
 }
 

@@ -20,6 +20,8 @@
 
 namespace berth::fault {
 
+// How long a call of an honest caller may take.
+inline constexpr absl::Duration kAnswerMax = absl::Seconds(30);
 // A context of a call that may take `limit`.
 std::unique_ptr<grpc::ClientContext> CallWithin(absl::Duration limit);
 // The reason in the ErrorInfo of the status. Empty: there is none.

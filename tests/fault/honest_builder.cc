@@ -9,8 +9,6 @@ namespace {
 namespace pb = ::berth::placement::v1;
 namespace tracker_pb = ::berth::tracker::v1;
 
-constexpr absl::Duration kCallMax = absl::Seconds(30);
-constexpr int64_t kMemoryMib = 64;
 constexpr size_t kComplaintsMax = 10;  // more say nothing new
 
 }  // namespace
@@ -23,12 +21,12 @@ pb::Instance NewInstance(bool pinned) {
   instance.set_vm_state("building");
   instance.set_task_state("spawning");
   instance.mutable_flavor()->set_vcpus(1);
-  instance.mutable_flavor()->set_memory_mib(kMemoryMib);
+  instance.mutable_flavor()->set_memory_mib(kInstanceMemoryMib);
   if (!pinned) return instance;
   (*instance.mutable_flavor()->mutable_extra_specs())["hw:cpu_policy"] = "dedicated";
   pb::GuestCell* const cell = instance.add_numa_cells();
   cell->add_pinned_cpus(0);
-  cell->set_memory_mib(kMemoryMib);
+  cell->set_memory_mib(kInstanceMemoryMib);
   cell->set_cpu_policy("dedicated");
   return instance;
 }
@@ -56,7 +54,7 @@ pb::Instance HonestBuilder::BuildToStay() { return Build(true); }
 
 pb::Instance HonestBuilder::Build(bool pinned) {
   const pb::Instance record = Create(NewInstance(pinned));
-  Allocate(record.uuid(), node_, pinned ? "PCPU" : "VCPU", kMemoryMib);
+  Allocate(record.uuid(), node_, pinned ? "PCPU" : "VCPU", kInstanceMemoryMib);
   if (!Claim(record)) {
     Delete(record.uuid());
     return {};
@@ -72,7 +70,8 @@ pb::Instance HonestBuilder::Create(const pb::Instance& instance) {
   pb::SetInstanceRequest request;
   *request.mutable_instance() = instance;
   pb::SetInstanceResponse response;
-  Succeeds(instances_->SetInstance(CallWithin(kCallMax).get(), request, &response), "SetInstance");
+  Succeeds(instances_->SetInstance(CallWithin(kAnswerMax).get(), request, &response),
+           "SetInstance");
   return response.instance();
 }
 
@@ -80,7 +79,8 @@ pb::Instance HonestBuilder::Get(const std::string& uuid) {
   pb::GetInstanceRequest request;
   request.set_instance_uuid(uuid);
   pb::GetInstanceResponse response;
-  Succeeds(instances_->GetInstance(CallWithin(kCallMax).get(), request, &response), "GetInstance");
+  Succeeds(instances_->GetInstance(CallWithin(kAnswerMax).get(), request, &response),
+           "GetInstance");
   return response.instance();
 }
 
@@ -99,7 +99,7 @@ int64_t HonestBuilder::Allocate(const std::string& consumer, const std::string& 
   (*allocation->mutable_resources())["MEMORY_MB"] = memory_mib;
   if (unit != nullptr) (*allocation->mutable_resources())[unit] = 1;
   pb::SetAllocationsResponse response;
-  Succeeds(allocations_->SetAllocations(CallWithin(kCallMax).get(), request, &response),
+  Succeeds(allocations_->SetAllocations(CallWithin(kAnswerMax).get(), request, &response),
            "SetAllocations");
   const auto generation = response.consumer_generations().find(consumer);
   return generation == response.consumer_generations().end() ? 0 : generation->second;
@@ -111,7 +111,7 @@ bool HonestBuilder::Claim(const pb::Instance& record) {
   *request.mutable_instance() = record;
   tracker_pb::ClaimInstanceResponse response;
   const grpc::Status status =
-      claims_->ClaimInstance(CallWithin(kCallMax).get(), request, &response);
+      claims_->ClaimInstance(CallWithin(kAnswerMax).get(), request, &response);
   if (contended_ && ReasonIn(status) == "RESOURCES_UNAVAILABLE") {
     ++refused_;
     return false;
@@ -128,7 +128,7 @@ bool HonestBuilder::Abort(const std::string& claim_id) {
   request.set_node_uuid(node_);
   request.set_claim_id(claim_id);
   tracker_pb::AbortClaimResponse response;
-  return Succeeds(claims_->AbortClaim(CallWithin(kCallMax).get(), request, &response),
+  return Succeeds(claims_->AbortClaim(CallWithin(kAnswerMax).get(), request, &response),
                   "AbortClaim") &&
          Holds(response.aborted(), "AbortClaim did not abort");
 }
@@ -137,12 +137,12 @@ void HonestBuilder::Delete(const std::string& instance) {
   pb::DeleteAllocationsRequest release;
   release.set_consumer_uuid(instance);
   pb::DeleteAllocationsResponse released;
-  Succeeds(allocations_->DeleteAllocations(CallWithin(kCallMax).get(), release, &released),
+  Succeeds(allocations_->DeleteAllocations(CallWithin(kAnswerMax).get(), release, &released),
            "DeleteAllocations");
   pb::DeleteInstanceRequest request;
   request.set_instance_uuid(instance);
   pb::DeleteInstanceResponse response;
-  Succeeds(instances_->DeleteInstance(CallWithin(kCallMax).get(), request, &response),
+  Succeeds(instances_->DeleteInstance(CallWithin(kAnswerMax).get(), request, &response),
            "DeleteInstance");
 }
 

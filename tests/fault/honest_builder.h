@@ -19,7 +19,8 @@
 
 namespace berth::fault {
 
-// An instance that is being built, with one CPU and 64 MiB. `pinned`: it wants a dedicated CPU.
+inline constexpr int64_t kInstanceMemoryMib = 64;
+// An instance that is being built, with one CPU and this memory. `pinned`: it wants a dedicated CPU.
 placement::v1::Instance NewInstance(bool pinned);
 
 class HonestBuilder {

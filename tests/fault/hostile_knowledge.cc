@@ -10,10 +10,8 @@ namespace {
 
 namespace pb = ::berth::placement::v1;
 
-constexpr absl::Duration kCallMax = absl::Seconds(30);
 constexpr int kOwn = 6;     // every other one wants a dedicated CPU
 constexpr int kMoving = 3;  // instances
-constexpr int64_t kMemoryMib = 64;
 
 bool IsOver(const std::string& status) {
   for (const char* word :
@@ -35,7 +33,7 @@ HostileKnowledge::HostileKnowledge(const CertifiedSite& site, const CertifiedSit
   const placement::MutexLock lock(&mutex_);
   for (int i = 0; i < kOwn; ++i) {
     own_.push_back(scheduler_.Create(NewInstance(i % 2 == 0)).uuid());
-    scheduler_.Allocate(own_.back(), attacked_node_, nullptr, kMemoryMib);
+    scheduler_.Allocate(own_.back(), attacked_node_, nullptr, kInstanceMemoryMib);
   }
   for (int i = 0; i < kMoving; ++i) {
     pb::Instance instance = NewInstance(false);
@@ -43,7 +41,7 @@ HostileKnowledge::HostileKnowledge(const CertifiedSite& site, const CertifiedSit
     instance.set_vm_state("active");
     instance.set_task_state("resize_prep");
     instance = scheduler_.Create(instance);
-    scheduler_.Allocate(instance.uuid(), attacked_node_, nullptr, kMemoryMib);
+    scheduler_.Allocate(instance.uuid(), attacked_node_, nullptr, kInstanceMemoryMib);
     own_.push_back(instance.uuid());
     moving_.emplace_back(instance.uuid(), Migrate(instance.uuid()).uuid());
   }
@@ -57,7 +55,7 @@ pb::Migration HostileKnowledge::Migrate(const std::string& instance) {
   create.mutable_migration()->set_type(pb::MIGRATION_TYPE_COLD);
   create.mutable_migration()->set_source_host("elsewhere");
   pb::CreateMigrationResponse created;
-  records_->CreateMigration(CallWithin(kCallMax).get(), create, &created);
+  records_->CreateMigration(CallWithin(kAnswerMax).get(), create, &created);
   return created.migration();
 }
 
@@ -97,7 +95,7 @@ pb::Instance HostileKnowledge::Read(const std::string& uuid, std::mt19937* rando
   pb::GetInstanceRequest request;
   request.set_instance_uuid(uuid);
   pb::GetInstanceResponse response;
-  records_->GetInstance(CallWithin(kCallMax).get(), request, &response);
+  records_->GetInstance(CallWithin(kAnswerMax).get(), request, &response);
   const placement::MutexLock lock(&mutex_);
   return read_[uuid] = response.instance();
 }
@@ -128,7 +126,7 @@ std::pair<pb::Instance, pb::Migration> HostileKnowledge::Moving(std::mt19937* ra
     moves = instance;
     pb::GetMigrationRequest request;
     request.set_migration_uuid(migration);
-    records_->GetMigration(CallWithin(kCallMax).get(), request, &response);
+    records_->GetMigration(CallWithin(kAnswerMax).get(), request, &response);
     if (IsOver(response.migration().status())) {
       *response.mutable_migration() = Migrate(instance);
       migration = response.migration().uuid();
@@ -140,7 +138,7 @@ std::pair<pb::Instance, pb::Migration> HostileKnowledge::Moving(std::mt19937* ra
 std::string HostileKnowledge::AddOnNode(const std::string& node, int64_t* generation) {
   const placement::MutexLock lock(&mutex_);
   own_.push_back(scheduler_.Create(NewInstance(false)).uuid());
-  *generation = scheduler_.Allocate(own_.back(), node, nullptr, kMemoryMib);
+  *generation = scheduler_.Allocate(own_.back(), node, nullptr, kInstanceMemoryMib);
   return own_.back();
 }
 

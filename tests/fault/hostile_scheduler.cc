@@ -11,8 +11,9 @@ namespace {
 
 namespace tracker_pb = ::berth::tracker::v1;
 
-constexpr absl::Duration kCallMax = absl::Seconds(5);
-constexpr absl::Duration kWaitMax = absl::Milliseconds(50);  // of a call that waits for a record
+constexpr absl::Duration kHostileCallMax = absl::Seconds(5);
+constexpr absl::Duration kUsageWaitMax =
+    absl::Milliseconds(50);  // of a call that waits for a record
 
 }  // namespace
 
@@ -44,33 +45,34 @@ void HostileScheduler::Call(const char* kind,
 void HostileScheduler::CallOnce() {
   switch (random_() % 16) {
     case 0:
-      return Call("ListNodes", &Service::Stub::ListNodes, tracker_pb::ListNodesRequest(), kCallMax);
+      return Call("ListNodes", &Service::Stub::ListNodes, tracker_pb::ListNodesRequest(),
+                  kHostileCallMax);
     case 1: {
       tracker_pb::GetNodeViewRequest request;
       request.set_node_uuid(plan_.attacked->node);
-      return Call("GetNodeView", &Service::Stub::GetNodeView, request, kCallMax);
+      return Call("GetNodeView", &Service::Stub::GetNodeView, request, kHostileCallMax);
     }
     case 2: {
       tracker_pb::UpdateUsageRequest request;
       request.set_node_uuid(plan_.attacked->node);
       *request.mutable_instance() = plan_.knowledge->Any(&random_);
-      return Call("UpdateUsage", &Service::Stub::UpdateUsage, request, kWaitMax);
+      return Call("UpdateUsage", &Service::Stub::UpdateUsage, request, kUsageWaitMax);
     }
     case 3:
       return Call("SetProviderStatus", &Service::Stub::SetProviderStatus,
-                  tracker_pb::SetProviderStatusRequest(), kCallMax);
+                  tracker_pb::SetProviderStatusRequest(), kHostileCallMax);
     case 4:
-      return Call("DropMoveClaim", &Service::Stub::DropMoveClaim, MakeDrop(), kCallMax);
+      return Call("DropMoveClaim", &Service::Stub::DropMoveClaim, MakeDrop(), kHostileCallMax);
     case 5:
     case 6:
     case 7:
-      return Call("ClaimMove", &Service::Stub::ClaimMove, MakeMoveClaim(), kCallMax);
+      return Call("ClaimMove", &Service::Stub::ClaimMove, MakeMoveClaim(), kHostileCallMax);
     case 8:
     case 9:
     case 10:
-      return Call("AbortClaim", &Service::Stub::AbortClaim, MakeAbort(), kCallMax);
+      return Call("AbortClaim", &Service::Stub::AbortClaim, MakeAbort(), kHostileCallMax);
     default:
-      return Call("ClaimInstance", &Service::Stub::ClaimInstance, MakeClaim(), kCallMax);
+      return Call("ClaimInstance", &Service::Stub::ClaimInstance, MakeClaim(), kHostileCallMax);
   }
 }
 

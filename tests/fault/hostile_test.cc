@@ -44,7 +44,7 @@ constexpr int kHosts = 4;
 constexpr double kMessagesPerSecond = 1000;
 constexpr int kHostileTrackers = 6;
 constexpr int kHostileSchedulers = 4;
-constexpr absl::Duration kLook = absl::Milliseconds(200);  // between two looks at the memory
+constexpr absl::Duration kLookEvery = absl::Milliseconds(200);  // between two looks at the memory
 constexpr absl::Duration kSettleMax = absl::Seconds(30);
 // What the peer can make a service keep is bounded: a thousand classes, some twenty records, one
 // message of at most 4 MiB on each of ten streams, and the log's newest rows. The rest is what the
@@ -89,7 +89,7 @@ class Hostile : public ::testing::Test {
       threads.emplace_back([scheduler = one.get()] { scheduler->Run(); });
     const absl::Time begun = absl::Now();
     while (absl::Now() < begun + length && AllRun()) {
-      std::this_thread::sleep_for(absl::ToChronoNanoseconds(kLook));
+      std::this_thread::sleep_for(absl::ToChronoNanoseconds(kLookEvery));
       NoteMemory();
     }
     per_second_ = static_cast<double>(tally_.sent()) / absl::ToDoubleSeconds(absl::Now() - begun);
@@ -116,7 +116,7 @@ class Hostile : public ::testing::Test {
     request.set_consumer_uuid(consumer);
     pb::GetAllocationsResponse response;
     EXPECT_TRUE(
-        allocations_->GetAllocations(CallWithin(kSettleMax).get(), request, &response).ok());
+        allocations_->GetAllocations(CallWithin(kAnswerMax).get(), request, &response).ok());
     return response.consumer().DebugString();
   }
   // What is promised on the host. A builder's claim ends in the account when its record has come.
@@ -157,7 +157,7 @@ class Hostile : public ::testing::Test {
     pb::ListServicesResponse response;
     pb::ListServicesRequest request;
     request.set_page_size(1000);
-    fleet_->ListServices(CallWithin(kSettleMax).get(), request, &response);
+    fleet_->ListServices(CallWithin(kAnswerMax).get(), request, &response);
     int honest = 0;
     for (const pb::Service& service : response.services()) {
       if (!absl::StartsWith(service.host(), "host-")) continue;
@@ -182,19 +182,19 @@ class Hostile : public ::testing::Test {
       const CertifiedSite::Host& host = *site_.hosts()[i];
       const absl::Time until = absl::Now() + kSettleMax;
       while (AccountOf(host) != accounts_[i] && absl::Now() < until) {
-        std::this_thread::sleep_for(absl::ToChronoNanoseconds(kLook));
+        std::this_thread::sleep_for(absl::ToChronoNanoseconds(kLookEvery));
       }
       EXPECT_EQ(AccountOf(host), accounts_[i]) << host.name;
     }
   }
   void ExpectCleanLedger() {
     pb::SelfCheckResponse check;
-    const grpc::Status checked = ledger_->SelfCheck(CallWithin(kSettleMax).get(), {}, &check);
+    const grpc::Status checked = ledger_->SelfCheck(CallWithin(kAnswerMax).get(), {}, &check);
     EXPECT_TRUE(checked.ok() && check.clean()) << checked.error_message() << check.DebugString();
     pb::AuditAllocationsRequest request;
     request.set_page_size(1000);
     pb::AuditAllocationsResponse audit;
-    EXPECT_TRUE(audits_->AuditAllocations(CallWithin(kSettleMax).get(), request, &audit).ok());
+    EXPECT_TRUE(audits_->AuditAllocations(CallWithin(kAnswerMax).get(), request, &audit).ok());
     for (const pb::AllocationFinding& finding : audit.findings()) {
       for (const auto& host : site_.hosts()) {
         EXPECT_FALSE(absl::StrContains(finding.ShortDebugString(), host->node))
