@@ -125,16 +125,29 @@ absl::StatusOr<placement::Outcome> PeerPlacement::Decide(placement::CommandBody 
   return outcome;
 }
 
+// A malformed report or write of records is answered, and the session goes on.
 absl::StatusOr<pb::SessionResponse> PeerPlacement::Take(const std::string& host,
                                                         const pb::SessionRequest& request) {
-  BERTH_RETURN_IF_ERROR(services::CheckText(request));
-  if (request.has_hello()) return Hello(host, request.hello());
+  const absl::Status form = services::CheckText(request);
+  if (request.has_hello())
+    return form.ok() ? Hello(host, request.hello()) : absl::StatusOr<Response>(form);
   if (hellos_.count(host) == 0) return services::InvalidField("message", "must be hello");
-  if (request.has_report()) return Report(host, request.report());
-  if (request.has_record_write()) return WriteRecords(host, request.record_write());
-  if (request.has_heartbeat()) services::BeatOf(request.heartbeat());
-  if (request.has_readiness()) RecordReadiness(host, request.readiness());
-  return Response();
+  Response response;
+  if (request.has_report()) {
+    const auto answer = form.ok() ? Report(host, request.report()) : absl::StatusOr<Response>(form);
+    if (answer.ok()) return answer;
+    *response.mutable_reject()->mutable_status() = services::PlacementError(answer.status());
+  } else if (request.has_record_write()) {
+    const auto answer =
+        form.ok() ? WriteRecords(host, request.record_write()) : absl::StatusOr<Response>(form);
+    if (answer.ok()) return answer;
+    *response.mutable_record_answer()->mutable_status() = services::PlacementError(answer.status());
+  } else if (request.has_heartbeat()) {
+    services::BeatOf(request.heartbeat());
+  } else if (request.has_readiness() && form.ok()) {
+    RecordReadiness(host, request.readiness());
+  }
+  return response;
 }
 
 absl::StatusOr<pb::SessionResponse> PeerPlacement::Hello(const std::string& host,
@@ -176,7 +189,7 @@ absl::StatusOr<pb::SessionResponse> PeerPlacement::Report(const std::string& hos
   if (outcome.ok()) {
     placement::Decision decision;
     decision.result = outcome->result;
-    services::FillAck(world_.state(), report, decision, response.mutable_ack());
+    services::FillAck(world_.state(), node, report, decision, response.mutable_ack());
   } else {
     services::FillReject(world_.state(), node, report, outcome.status(), response.mutable_reject());
   }

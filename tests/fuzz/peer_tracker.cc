@@ -18,6 +18,7 @@
 #include "tracker/ground/uuid.h"
 #include "tracker/node/record_writes.h"
 #include "tracker/uplink/push.h"
+#include "tracker/uplink/record_form.h"
 #include "tracker/uplink/record_messages.h"
 
 namespace berth::fuzz {
@@ -26,6 +27,8 @@ namespace {
 namespace pb = ::berth::placement::v1;
 namespace tracker_pb = ::berth::tracker::v1;
 using tracker::ClaimRefusalKind;
+
+tracker::Uuid HonestNode() { return *tracker::Uuid::Parse(kHonestNode); }
 
 // 8 dedicated CPUs, two network cards and two units of persistent memory.
 tracker::NodeResources Resources() {
@@ -48,7 +51,7 @@ tracker::NodeResources Resources() {
     device.numa_node = 0;
   }
   resources.device_specs = *tracker::DeviceSpecs::Parse({R"({"vendor_id": "8086"})"}, {});
-  resources.units = {{kHonestNode, "CUSTOM_A", "unit-0"}, {kHonestNode, "CUSTOM_A", "unit-1"}};
+  resources.units = {{HonestNode(), "CUSTOM_A", "unit-0"}, {HonestNode(), "CUSTOM_A", "unit-1"}};
   return resources;
 }
 
@@ -82,7 +85,7 @@ class PeerTracker::Node {
 
   const PlacementSession session_;
   tracker::ClaimSettings settings_;
-  tracker::NodeAccount account_{{kHonestHost, kHonestNode}, Resources()};
+  tracker::NodeAccount account_{{kHonestHost, HonestNode()}, Resources()};
   tracker::Records records_;
   std::map<std::string, tracker::OpenClaim> written_;  // by id
   int64_t pushes_ = 0;
@@ -163,7 +166,7 @@ absl::Status PeerTracker::Node::ClaimMove(const tracker_pb::ClaimMoveRequest& re
 // Every third claim is withdrawn first, as if the answer to it had been lost.
 absl::Status PeerTracker::Node::Begin(const absl::StatusOr<tracker::OpenClaim>& claim) {
   if (!claim.ok()) return claim.status();
-  const std::string& uuid = claim->instance.uuid;
+  const tracker::Uuid uuid = claim->instance.uuid;
   if (account_.OpenClaimOf(uuid) == nullptr) return absl::OkStatus();  // a repeat
   if (!account_.CountsWhenRecorded(*claim)) {
     account_.Close(uuid, claim->id);
@@ -186,7 +189,10 @@ absl::Status PeerTracker::Node::Begin(const absl::StatusOr<tracker::OpenClaim>& 
 absl::Status PeerTracker::Node::Write(tracker::RecordWrites::Outgoing write) {
   write.id = ++writes_;
   pb::SessionRequest message;
-  *message.mutable_record_write() = tracker::WireWrite(write, kHonestNode);
+  *message.mutable_record_write() = tracker::WireWrite(write, HonestNode());
+  // A write that placement would refuse for its form is not sent.
+  const absl::Status form = tracker::CheckWriteForm(message.record_write());
+  if (!form.ok()) return form;
   pb::SessionRequest read;
   EXPECT_TRUE(read.ParseFromString(message.SerializeAsString()));
   const auto response = session_.send(read);
@@ -202,11 +208,11 @@ absl::Status PeerTracker::Node::Write(tracker::RecordWrites::Outgoing write) {
 }
 
 absl::Status PeerTracker::Node::AbortClaim(const tracker_pb::AbortClaimRequest& request) {
-  const auto node = tracker::CanonicalUuid(request.node_uuid());
-  if (!node || request.claim_id().empty()) {
-    return absl::InvalidArgumentError(node ? "claim_id is required" : "node_uuid must be a uuid");
-  }
-  const auto found = written_.find(request.claim_id());
+  const auto node = services::ReadUuid("node_uuid", request.node_uuid());
+  if (!node.ok()) return node.status();
+  const auto id = services::ClaimIdOf(request);
+  if (!id.ok()) return id.status();
+  const auto found = written_.find(*id);
   const absl::Status gone = tracker::RefuseClaim(ClaimRefusalKind::kNoSuchClaim, "no such claim");
   if (found == written_.end() || !account_.HasClaim(found->second)) return gone;
   const tracker::OpenClaim& claim = found->second;
@@ -225,9 +231,8 @@ absl::Status PeerTracker::Node::AbortClaim(const tracker_pb::AbortClaimRequest& 
 }
 
 absl::Status PeerTracker::Node::DropMoveClaim(const tracker_pb::DropMoveClaimRequest& request) {
-  if (!tracker::CanonicalUuid(request.node_uuid())) {
-    return absl::InvalidArgumentError("node_uuid must be a uuid");
-  }
+  const auto node = services::ReadUuid("node_uuid", request.node_uuid());
+  if (!node.ok()) return node.status();
   const auto drop = services::DropOf(request);
   if (!drop.ok()) return drop.status();
   const auto instance = account_.FindInstance(drop->instance_uuid);
@@ -247,7 +252,7 @@ absl::Status PeerTracker::Node::DropMoveClaim(const tracker_pb::DropMoveClaimReq
 absl::Status PeerTracker::Node::UpdateUsage(const tracker_pb::UpdateUsageRequest& request) const {
   const absl::Status form = services::CheckInstance(request.instance());
   if (!form.ok()) return form;
-  const tracker::Instance known = tracker::ReadInstance(request.instance());
+  const tracker::Instance known = services::KnownOf(request);
   account_.HasInstance(known.uuid, known.generation);
   account_.IsTracked(known.uuid);
   return absl::OkStatus();
