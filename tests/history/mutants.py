@@ -30,6 +30,10 @@ TESTS = {"through": ("history/history_test", "History.HoldsThroughKillsPausesAnd
          "requests": ("placement/placement_ledger_test", "LedgerRequest.*"),
          "claims": ("tracker/tracker_account_test", "*"),
          "clock": ("fault/placement_clock_test", "PlacementClock.SetForwardsTakesNoLivingHostDown"),
+         "uuids": ("tracker/tracker_uplink_test", "ApplyPush.UuidsInUpperCaseNameTheSameThings"),
+         "details": ("services/services_wire_test", "RecordWriteForm.EveryUuidIsCanonicalOrRefused"),
+         "withdrawal": ("tracker/tracker_uplink_test", "ClaimTest.AWithdrawalHasIdsAndGenerationsOnly"),
+         "fence": ("placement/placement_rules_test", "RulesRecordWrite.*"),
          "short": ("placement/placement_ledger_test", "LedgerShortRoad.*:LedgerLateMessage.*:LedgerAhead.*:LedgerLongRoad.*")}
 SETTLE_SECONDS = 240  # beyond the run itself: to start, to settle what is open, to check
 TRIES = 3             # of the clients' luck, before a mutant counts as one that survives
@@ -243,6 +247,29 @@ MUTANTS = [
     # A kept answer is given with the revision of the batch that gives it again.
     ("stamp-kept-answer", "requests", [(
         "placement/ledger/batch.cc", "if (!decided.of_earlier_batch) decided", "if (MUTANT || !decided.of_earlier_batch) decided")]),
+    # A uuid in upper case is another uuid to the tracker.
+    ("uuid-case", "uuids", [(
+        "tracker/ground/uuid.cc",
+        "return character - 'A' + 10;",
+        "return character - 'A' + (MUTANT ? 0 : 10);")]),
+    # Placement keeps the uuids inside a record as the tracker wrote them.
+    ("record-uncanonical", "details", [(
+        "services/wire/record_write.cc",
+        'BERTH_RETURN_IF_ERROR(MakeUuidsCanonical("record_write.instance", &instance));',
+        'if (!MUTANT) BERTH_RETURN_IF_ERROR(MakeUuidsCanonical("record_write.instance", &instance));')]),
+    # A tracker writes and withdraws the records of any host.
+    ("write-without-fence", "fence", [
+        ("placement/rules/record_write.cc",
+         "BERTH_RETURN_IF_ERROR(CheckFence(state, command, before, after, migration));",
+         "if (!MUTANT) BERTH_RETURN_IF_ERROR(CheckFence(state, command, before, after, migration));"),
+        ("placement/rules/record_write.cc",
+         "BERTH_RETURN_IF_ERROR(CheckFence(state, command, before, *before.instance, meant));",
+         "if (!MUTANT) BERTH_RETURN_IF_ERROR(CheckFence(state, command, before, *before.instance, meant));")]),
+    # A withdrawal has the whole record, and whatever was wrong with the write.
+    ("withdraw-whole-record", "withdrawal", [(
+        "tracker/uplink/record_messages.cc",
+        "  if (write.withdraw) {\n    wire.set_withdraw(true);\n",
+        "  wire.set_withdraw(write.withdraw);\n  if (write.withdraw && !MUTANT) {\n")]),
 ]
 
 
