@@ -249,26 +249,22 @@ MUTANTS = [
         "placement/ledger/batch.cc", "if (!decided.of_earlier_batch) decided", "if (MUTANT || !decided.of_earlier_batch) decided")]),
     # A uuid in upper case is another uuid to the tracker.
     ("uuid-case", "uuids", [(
-        "tracker/ground/uuid.cc",
-        "return character - 'A' + 10;",
-        "return character - 'A' + (MUTANT ? 0 : 10);")]),
+        "tracker/ground/uuid.cc", "return character - 'A' + 10;", "return character - 'A' + (MUTANT ? 0 : 10);")]),
     # Placement keeps the uuids inside a record as the tracker wrote them.
     ("record-uncanonical", "details", [(
-        "services/wire/record_write.cc",
-        'BERTH_RETURN_IF_ERROR(MakeUuidsCanonical("record_write.instance", &instance));',
-        'if (!MUTANT) BERTH_RETURN_IF_ERROR(MakeUuidsCanonical("record_write.instance", &instance));')]),
+        "services/wire/record_write.cc", "BERTH_RETURN_IF_ERROR(MakeUuidsCanonical(",
+        "if (!MUTANT) BERTH_RETURN_IF_ERROR(MakeUuidsCanonical(")]),
     # A tracker writes and withdraws the records of any host.
     ("write-without-fence", "fence", [
         ("placement/rules/record_write.cc",
-         "BERTH_RETURN_IF_ERROR(CheckFence(state, command, before, after, migration));",
-         "if (!MUTANT) BERTH_RETURN_IF_ERROR(CheckFence(state, command, before, after, migration));"),
+         "BERTH_RETURN_IF_ERROR(CheckFence(state, command, before, after,",
+         "if (!MUTANT) BERTH_RETURN_IF_ERROR(CheckFence(state, command, before, after,"),
         ("placement/rules/record_write.cc",
          "BERTH_RETURN_IF_ERROR(CheckFence(state, command, before, *before.instance, meant));",
          "if (!MUTANT) BERTH_RETURN_IF_ERROR(CheckFence(state, command, before, *before.instance, meant));")]),
     # A withdrawal has the whole record, and whatever was wrong with the write.
     ("withdraw-whole-record", "withdrawal", [(
-        "tracker/uplink/record_messages.cc",
-        "  if (write.withdraw) {\n    wire.set_withdraw(true);\n",
+        "tracker/uplink/record_messages.cc", "  if (write.withdraw) {\n    wire.set_withdraw(true);\n",
         "  wire.set_withdraw(write.withdraw);\n  if (write.withdraw && !MUTANT) {\n")]),
 ]
 
