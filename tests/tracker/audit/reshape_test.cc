@@ -68,7 +68,7 @@ TEST_F(ReshapeTest, VirtualGpusMoveToTheChildren) {
                                         5,
                                         {{kMoved, {{"VCPU", 1}}},
                                          {left, {{"VGPU", 1}}},
-                                         {"elsewhere", {{"DISK_GB", 3}}}}},
+                                         {"elsewhere"_uuid, {{"DISK_GB", 3}}}}},
                           WantedHolding{"b"_uuid, 6, {{right, {{"VGPU", 2}}}}}))
       << "T-209";  // T-209: and not of `c`, which has none
   EXPECT_TRUE(audit.report.moves_resources);
