@@ -260,8 +260,8 @@ MUTANTS = [
          "BERTH_RETURN_IF_ERROR(CheckFence(state, command, before, after,",
          "if (!MUTANT) BERTH_RETURN_IF_ERROR(CheckFence(state, command, before, after,"),
         ("placement/rules/record_write.cc",
-         "BERTH_RETURN_IF_ERROR(CheckFence(state, command, before, *before.instance, meant));",
-         "if (!MUTANT) BERTH_RETURN_IF_ERROR(CheckFence(state, command, before, *before.instance, meant));")]),
+         "BERTH_RETURN_IF_ERROR(CheckFence(state, command, before, taken, meant));",
+         "if (!MUTANT) BERTH_RETURN_IF_ERROR(CheckFence(state, command, before, taken, meant));")]),
     # A withdrawal has the whole record, and whatever was wrong with the write.
     ("withdraw-whole-record", "withdrawal", [(
         "tracker/uplink/record_messages.cc", "  if (write.withdraw) {\n    wire.set_withdraw(true);\n",
