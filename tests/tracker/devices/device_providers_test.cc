@@ -117,9 +117,10 @@ TEST(DeviceProviders, AllocationsThatAreMissing) {  // T-262
   }
   const auto tree = Describe(table);
   EXPECT_EQ(MissingDeviceAllocations(
-                *tree, table, {{"has", {{"0000:3b:00.0", 1}}}, {"less", {}}, {"resizing", {}}},
-                {"resizing"}),
-            (std::vector<DeviceAllocation>{{"less", "0000:3b:00.0", 1}}));
+                *tree, table,
+                {{"has"_uuid, {{"0000:3b:00.0", 1}}}, {"less"_uuid, {}}, {"resizing"_uuid, {}}},
+                {"resizing"_uuid}),
+            (std::vector<DeviceAllocation>{{"less"_uuid, "0000:3b:00.0", 1}}));
 }
 
 }  // namespace

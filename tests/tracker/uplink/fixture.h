@@ -80,7 +80,7 @@ class UplinkTest : public testing::Test {
       changed_.NotifyAll();
     };
     callbacks.records_changed = [] {};
-    callbacks.audit_ordered = [this](const std::string& order, const std::string&) {
+    callbacks.audit_ordered = [this](const std::string& order, const Uuid&) {
       MutexLock lock(&mutex_);
       order_ = order;
       changed_.NotifyAll();

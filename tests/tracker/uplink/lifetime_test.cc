@@ -138,7 +138,7 @@ TEST_F(UplinkTest, ACallbackMayCallTheUplink) {
   FakePlacement placement;
   std::unique_ptr<Uplink> uplink;
   UplinkCallbacks callbacks = Callbacks();
-  callbacks.audit_ordered = [&](const std::string& order_id, const std::string&) {
+  callbacks.audit_ordered = [&](const std::string& order_id, const Uuid&) {
     uplink->Notify();
     uplink->Greet();
     uplink->AuditDone(order_id);

@@ -300,7 +300,7 @@ TEST(ApplyPush, ARecordWithoutAUuidIsAFault) {
   push.add_instances()->set_uuid("i1");
   push.add_migrations()->set_uuid("m1");
   ApplyPush(push, {}, &records, &account);
-  EXPECT_THAT(account.unreadable(), SizeIs(2));
+  EXPECT_THAT(account.unreadable(), testing::SizeIs(2));
   EXPECT_EQ(account, account.Rebuilt());
 }
 
