@@ -44,7 +44,7 @@ Uplink::Callbacks Silent() {
   };
   callbacks.reshape_failed = [](const std::string&, const absl::Status&) {};
   callbacks.records_changed = [] {};
-  callbacks.audit_ordered = [](const std::string&, const std::string&) {};
+  callbacks.audit_ordered = [](const std::string&, const tracker::Uuid&) {};
   return callbacks;
 }
 
