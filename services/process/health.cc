@@ -20,9 +20,9 @@ using ServingStatus = HealthCheckResponse::ServingStatus;
 
 // One open Watch call. It writes each new status. If several statuses come while one is being
 // written, it writes only the newest of them.
-class Watcher : public grpc::ServerWriteReactor<HealthCheckResponse> {
+class HealthWatcher : public grpc::ServerWriteReactor<HealthCheckResponse> {
  public:
-  Watcher(std::string name, std::function<void(Watcher*)> on_done)
+  HealthWatcher(std::string name, std::function<void(HealthWatcher*)> on_done)
       : name_(std::move(name)), on_done_(std::move(on_done)) {}
 
   const std::string& name() const { return name_; }
@@ -66,7 +66,7 @@ class Watcher : public grpc::ServerWriteReactor<HealthCheckResponse> {
   }
 
   const std::string name_;
-  const std::function<void(Watcher*)> on_done_;
+  const std::function<void(HealthWatcher*)> on_done_;
   Mutex mutex_;
   std::optional<ServingStatus> wanted_ ABSL_GUARDED_BY(mutex_);
   std::optional<ServingStatus> sent_ ABSL_GUARDED_BY(mutex_);
@@ -94,7 +94,8 @@ class Health::Impl : public grpc::health::v1::Health::CallbackService {
 
   grpc::ServerWriteReactor<HealthCheckResponse>* Watch(grpc::CallbackServerContext*,
                                                        const HealthCheckRequest* request) override {
-    auto* const watcher = new Watcher(request->service(), [this](Watcher* done) { Forget(done); });
+    auto* const watcher =
+        new HealthWatcher(request->service(), [this](HealthWatcher* done) { Forget(done); });
     MutexLock lock(&mutex_);
     watchers_.insert(watcher);
     watcher->Send(StatusLocked(watcher->name()));
@@ -109,7 +110,7 @@ class Health::Impl : public grpc::health::v1::Health::CallbackService {
     const auto [at, inserted] = statuses_.try_emplace(name, status);
     if (!inserted && at->second == status) return;
     at->second = status;
-    for (Watcher* watcher : watchers_) {
+    for (HealthWatcher* watcher : watchers_) {
       if (watcher->name() == name) watcher->Send(status);
     }
   }
@@ -118,7 +119,7 @@ class Health::Impl : public grpc::health::v1::Health::CallbackService {
     MutexLock lock(&mutex_);
     stopped_ = true;
     for (auto& [name, status] : statuses_) status = HealthCheckResponse::NOT_SERVING;
-    for (Watcher* watcher : watchers_) {
+    for (HealthWatcher* watcher : watchers_) {
       watcher->Send(StatusLocked(watcher->name()));
       watcher->End();
     }
@@ -133,14 +134,14 @@ class Health::Impl : public grpc::health::v1::Health::CallbackService {
     const auto found = statuses_.find(name);
     return found == statuses_.end() ? HealthCheckResponse::SERVICE_UNKNOWN : found->second;
   }
-  void Forget(Watcher* watcher) {
+  void Forget(HealthWatcher* watcher) {
     MutexLock lock(&mutex_);
     watchers_.erase(watcher);
   }
 
   Mutex mutex_;
   std::map<std::string, ServingStatus> statuses_ ABSL_GUARDED_BY(mutex_);
-  std::set<Watcher*> watchers_ ABSL_GUARDED_BY(mutex_);
+  std::set<HealthWatcher*> watchers_ ABSL_GUARDED_BY(mutex_);
   bool stopped_ ABSL_GUARDED_BY(mutex_) = false;
 };
 

@@ -54,7 +54,8 @@ def problem(name, size, before):
     if before is None:
         return f"{name}: {size} bytes are not recorded: add the row"
     if size > before * (1 + ALLOWED):
-        return f"{name}: {size} bytes, {size - before} more than the recorded {before}: find what grew, or raise the figure and say why in the commit"
+        return (f"{name}: {size} bytes, {size - before} more than the recorded {before}: find what grew, "
+                "or raise the figure and say why in the commit")
     if size < before * (1 - ALLOWED):
         return f"{name}: {size} bytes, {before - size} fewer than the recorded {before}: lower the figure"
     return None

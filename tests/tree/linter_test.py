@@ -80,7 +80,7 @@ class Linter(unittest.TestCase):
 
     def make(self, name, tree, apart=False):
         """Writes a tree; `apart` gives each source flags of its own, so that none is looked at with others."""
-        root = self.work / name
+        root = self.work / "a-folder+x" / name
         for file, text in tree.items():
             (root / file).parent.mkdir(parents=True, exist_ok=True)
             (root / file).write_text(text)
