@@ -83,8 +83,7 @@ absl::Status DeviceTable::CheckClaim(const Tracked& device) const {
   return absl::OkStatus();
 }
 
-void DeviceTable::Take(const Uuid& instance_uuid, const std::string& request_id,
-                       Tracked* device) {
+void DeviceTable::Take(const Uuid& instance_uuid, const std::string& request_id, Tracked* device) {
   BERTH_CHECK(device->record.status == DeviceStatus::kAvailable);  // Choose takes from Pools()
   device->record.status = DeviceStatus::kClaimed;
   device->record.instance_uuid = instance_uuid;

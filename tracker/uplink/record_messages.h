@@ -30,8 +30,7 @@ Flavor ReadFlavor(const placement::v1::Flavor& wire);
 placement::v1::Instance WireInstance(const Instance& instance);
 placement::v1::Migration WireMigration(const Migration& migration);
 // `node_uuid`: of the node that writes. A withdrawal has only uuids and generations.
-placement::v1::RecordWrite WireWrite(const RecordWrites::Outgoing& write,
-                                     const Uuid& node_uuid);
+placement::v1::RecordWrite WireWrite(const RecordWrites::Outgoing& write, const Uuid& node_uuid);
 placement::v1::GuestCell WireGuestCell(const GuestCell& cell);
 placement::v1::NamedUnit WireUnit(const NamedUnit& unit);
 
