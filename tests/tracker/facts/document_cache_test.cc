@@ -120,14 +120,14 @@ TEST(DocumentCache, TriesAgainWhatCouldNotBeRead) {
 
 TEST(DocumentCache, ForgetsWhatIsGone) {
   DocumentCache<int> cache;
-  Pass(Guests(2), absl::UnixEpoch(), &cache);
-  Pass(Guests(1), absl::UnixEpoch(), &cache);
+  Pass(Guests(2), MonotonicTime(), &cache);
+  Pass(Guests(1), MonotonicTime(), &cache);
   EXPECT_EQ(cache.Find("guest-1001"), nullptr);
-  EXPECT_THAT(Pass(Guests(2), absl::UnixEpoch(), &cache), ElementsAre("guest-1001"));
+  EXPECT_THAT(Pass(Guests(2), MonotonicTime(), &cache), ElementsAre("guest-1001"));
   cache.Forget("guest-1000");
   EXPECT_EQ(cache.Find("guest-1000"), nullptr);
   cache.Outdate({"guest-1000", "unknown"});
-  EXPECT_THAT(Pass(Guests(2), absl::UnixEpoch(), &cache), ElementsAre("guest-1000"));
+  EXPECT_THAT(Pass(Guests(2), MonotonicTime(), &cache), ElementsAre("guest-1000"));
 }
 
 }  // namespace
