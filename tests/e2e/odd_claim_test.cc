@@ -20,6 +20,7 @@ class OddClaimTest : public HostClaimTest {};
 
 TEST_F(OddClaimTest, AnInstanceInUpperCaseIsTheSameInstance) {
   const pb::Instance instance = Create();
+  Allocate(instance);
   tracker_pb::ClaimInstanceResponse response;
   ASSERT_TRUE(Claim(ClaimOf(instance), &response).ok());
   const std::string claim_id = response.claim().claim_id();
@@ -74,6 +75,7 @@ TEST_F(OddClaimTest, AMalformedClaimIsRefusedAndTheSessionLasts) {
     EXPECT_THAT(Reasons(status, "field"), ElementsAre(absl::StrCat("INVALID_FIELD ", field)));
   }
   EXPECT_EQ(View().account().claims().memory_mib(), 0);  // T-156
+  Allocate(instance);
   const grpc::Status good = Claim(ClaimOf(instance), &response);
   EXPECT_TRUE(good.ok()) << good.error_message();
   EXPECT_THAT(tracker_->Log(), Not(HasSubstr("no session with placement")));
@@ -81,6 +83,7 @@ TEST_F(OddClaimTest, AMalformedClaimIsRefusedAndTheSessionLasts) {
 
 TEST_F(OddClaimTest, ARepeatAfterAnAbortIsNotTheFirstAnswer) {
   const pb::Instance instance = Create();
+  Allocate(instance);
   tracker_pb::ClaimInstanceResponse response;
   ASSERT_TRUE(Claim(ClaimOf(instance, "request-1"), &response).ok());
   tracker_pb::AbortClaimRequest abort;
