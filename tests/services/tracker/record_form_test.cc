@@ -6,6 +6,7 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
 #include "berth/placement/v1/instance.pb.h"
 #include "gtest/gtest.h"
@@ -83,7 +84,7 @@ const std::string kValues[] = {"",
                                kUuid,
                                absl::AsciiStrToUpper(kUuid),
                                absl::StrCat("{", kUuid, "}"),
-                               "00000000-0000-0000-0000-000000000000",
+                               absl::StrReplaceAll(kUuid, {{"-", ""}}),
                                std::string("a\0b", 3),
                                "two\nlines",
                                "\x7f",
@@ -102,8 +103,6 @@ void CompareTexts(const Record& good, int* refused) {
         field->cpp_type() != google::protobuf::FieldDescriptor::CPPTYPE_STRING) {
       continue;
     }
-    // One of those fields that placement stores without looking at them.
-    if (field->name() == "group_uuid") continue;
     for (const std::string& value : kValues) {
       Record record = good;
       record.GetReflection()->SetString(&record, field, value);
@@ -121,6 +120,19 @@ TEST(RecordForm, BothCheckEachTextAlike) {
   CompareTexts(GoodInstance(), &refused);
   CompareTexts(GoodMigration(), &refused);
   EXPECT_GT(refused, 50);
+}
+
+// In the tracker the nil uuid says that there is no uuid.
+TEST(RecordForm, OnlyTheTrackerRefusesTheNilUuid) {
+  const std::string nil = "00000000-0000-0000-0000-000000000000";
+  pb::Instance instance = GoodInstance();
+  instance.set_uuid(nil);
+  EXPECT_EQ(FieldOf(ByPlacement(instance)), "");
+  EXPECT_EQ(FieldOf(ByTracker(instance)), "instance.uuid");
+  instance = GoodInstance();
+  instance.set_node_uuid(nil);
+  EXPECT_EQ(FieldOf(ByPlacement(instance)), "");
+  EXPECT_EQ(FieldOf(ByTracker(instance)), "instance.node_uuid");
 }
 
 TEST(RecordForm, BothCheckEachNumberAlike) {
@@ -202,7 +214,6 @@ TEST(RecordForm, AWriteThatPlacementRefusesIsNotSent) {
   EXPECT_EQ(FieldOf(tracker::CheckWriteForm(write)), "migration.status");
 }
 
-// The parts of a record that placement stores as they are.
 TEST(RecordForm, TheDetailsHaveUuidsAndNumbersThatCanBe) {
   using Change = std::function<void(pb::Instance*)>;
   const std::pair<const char*, Change> cases[] = {
@@ -246,6 +257,7 @@ TEST(RecordForm, TheDetailsHaveUuidsAndNumbersThatCanBe) {
     pb::RecordWrite write;
     *write.mutable_instance() = GoodInstance();
     change(write.mutable_instance());
+    EXPECT_EQ(FieldOf(ByPlacement(write.instance())), absl::StrCat("instance.", field));
     EXPECT_EQ(FieldOf(ByTracker(write.instance())), absl::StrCat("instance.", field));
     EXPECT_EQ(FieldOf(tracker::CheckWriteForm(write)), absl::StrCat("instance.", field));
   }
