@@ -205,8 +205,9 @@ absl::StatusOr<RecordsBefore> FindRecords(const State& state, const WriteRecords
 }
 
 // Gives the records new generations, so that the earlier write is refused. The records have the
-// generations of before the earlier write, so that write has not been applied. It may have been the
-// one by which the tracker becomes the destination of a migration that has none.
+// generations of before the earlier write, so that write has not been applied. The fence judges the
+// withdrawal as that write: it may have put the instance on the tracker's host, or have made this
+// host the destination of a migration that has none.
 absl::StatusOr<Outcome> Withdraw(const State& state, const WriteRecords& command,
                                  const RecordsBefore& before, const RuleContext& context) {
   MigrationPtr meant = before.migration;
@@ -215,7 +216,9 @@ absl::StatusOr<Outcome> Withdraw(const State& state, const WriteRecords& command
     claimed->destination_host = command.tracker.host;
     meant = std::move(claimed);
   }
-  BERTH_RETURN_IF_ERROR(CheckFence(state, command, before, *before.instance, meant));
+  InstanceRecord taken = *before.instance;
+  taken.host = command.tracker.host;
+  BERTH_RETURN_IF_ERROR(CheckFence(state, command, before, taken, meant));
   MigrationPtr migration;
   if (before.migration != nullptr) migration = StoredMigration(*before.migration, context);
   return Put(*before.instance, before, std::move(migration), context);

@@ -329,6 +329,11 @@ TEST_F(RulesRecordWrite, AForeignRecordIsNotWithdrawn) {
   Create(2, "", "", "n2{VCPU:1}");
   Create(3, "h1");
   Create(4, "", "", "n1{VCPU:1}");
+  Create(5, "h2");
+  InstanceRecord shelved = *Find(5);
+  shelved.vm_state = "shelved_offloaded";
+  ASSERT_EQ(move_.Answer(SetInstance{shelved, shelved.generation}), "OK");
+  Allocate(5, "n1{VCPU:1}");
   move_.Begin(MigrationType::kLive);
   struct Case {
     InstanceId instance;
@@ -339,6 +344,8 @@ TEST_F(RulesRecordWrite, AForeignRecordIsNotWithdrawn) {
                                            {Id(2), 1, "POLICY_DENIED instance"},  // T-386
                                            {Id(3), 1, "OK"},
                                            {Id(4), 1, "OK"},
+                                           {Id(5), 1, "OK"},
+                                           {Id(5), 3, "POLICY_DENIED instance"},       // T-386
                                            {move_.vm(), 3, "POLICY_DENIED instance"},  // T-386
                                            {move_.vm(), 2, "OK"},
                                            {move_.vm(), 1, "OK"}}) {
