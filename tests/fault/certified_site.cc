@@ -21,11 +21,6 @@ namespace {
 constexpr char kDomain[] = "berth.test";
 constexpr absl::Duration kStartMax = absl::Seconds(60);
 constexpr absl::Duration kLook = absl::Milliseconds(20);  // between two looks
-// 64 GiB. The driver has the CPUs 0, 2 and 4 online whatever the file says.
-constexpr char kHostXml[] =
-    "<node><cpu><mhz>2600</mhz><model>x86_64</model><active>3</active><nodes>1</nodes>"
-    "<sockets>1</sockets><cores>3</cores><threads>1</threads></cpu><memory>67108864</memory></"
-    "node>";
 
 std::string UriOf(const std::string& identity) {
   return absl::StrCat("spiffe://", kDomain, "/", identity);
@@ -78,14 +73,13 @@ std::vector<std::string> CertifiedSite::CertificateOf(const std::string& identit
 }
 
 void CertifiedSite::StartTracker(Host* host) {
-  const std::string xml = host->directory.path() + "/host.xml";
-  testing::WriteText(xml, kHostXml);
   std::vector<std::string> arguments = CertificateOf("tracker/" + host->name);
-  arguments.insert(
-      arguments.end(),
-      {"--placement=" + placement_->address(), "--host=" + host->name,
-       absl::StrCat("--hypervisor=node-of-", host->name, "=test://", xml), "--virt-type=qemu",
-       "--cpu-shared-set=0", "--cpu-dedicated-set=2,4", "--log-format=text"});
+  arguments.insert(arguments.end(),
+                   {"--placement=" + placement_->address(), "--host=" + host->name,
+                    absl::StrCat("--hypervisor=node-of-", host->name, "=test:///default"),
+                    "--virt-type=qemu",  // a node of type test offers no NUMA cells
+                    "--orphans=report",  // the driver's guest is larger than its host
+                    "--cpu-shared-set=0", "--cpu-dedicated-set=2,4", "--log-format=text"});
   host->tracker =
       std::make_unique<e2e::TrackerProcess>(host->directory.path(), std::move(arguments));
   EXPECT_TRUE(host->tracker->AwaitAddress().ok()) << host->tracker->Log();

@@ -1,8 +1,9 @@
 // CertifiedSite: a placement process and the trackers of some hosts, all with certificates of one
 // CA, and channels to them for callers of any identity.
 //
-// The hosts are of libvirt's test driver and have no guests. Each has three CPUs: 0 is shared, 2 and
-// 4 are dedicated. For the main thread; Connect and the readers are for every thread.
+// The hosts are of libvirt's test driver. Each has two NUMA cells and one guest, which is an orphan.
+// Three CPUs of cell 0 are online: 0 is shared, 2 and 4 are dedicated. For the main thread; Connect
+// and the readers are for every thread.
 #ifndef BERTH_TESTS_FAULT_CERTIFIED_SITE_H_
 #define BERTH_TESTS_FAULT_CERTIFIED_SITE_H_
 

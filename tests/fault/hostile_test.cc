@@ -64,6 +64,7 @@ class Hostile : public ::testing::Test {
       builders_.push_back(
           std::make_unique<HonestBuilder>(site_, *host, host.get() == site_.hosts()[0].get()));
       anchors_.push_back(builders_.back()->BuildToStay());
+      EXPECT_THAT(builders_.back()->complaints(), ::testing::IsEmpty());
       held_.push_back(HeldBy(anchors_.back().uuid()));
     }
     for (const auto& host : site_.hosts()) accounts_.push_back(AccountOf(*host));
