@@ -154,7 +154,7 @@ Json NamesOf(const std::map<std::string, tracker::Uuid>& uuids) {
 
 NovaWorld ReadWorld(const Json& setup) {
   NovaWorld world;
-  world.self = {setup.at("host"), setup.at("node")};
+  world.self = {setup.at("host"), ReadUuid(setup.at("node"))};
   const Json& facts = setup.at("facts");
   const Json& options = setup.at("options");
   world.resources.total = {facts.at("vcpus"), facts.at("memory_mb"),

@@ -170,10 +170,11 @@ TEST_F(DeviceChildrenTest, ADeviceThatIsUnpluggedStaysWithItsOwner) {
   EXPECT_THAT(Settings(Run()), IsEmpty());
   facts_.pci_devices = CardOf("3b", 1);
   Observe();
-  EXPECT_THAT(Settings(Run()), ElementsAre(AllOf(HasSubstr("PCI device 0000:3b:02.1 is allocated "
-                                                           "by instance a"),
-                                                 HasSubstr("no longer in the host"))));  // T-239
-  EXPECT_EQ(account_.owners().by_device().at("0000:3b:02.1"), "a"_uuid);                 // T-239
+  EXPECT_THAT(Settings(Run()),
+              ElementsAre(AllOf(HasSubstr("PCI device 0000:3b:02.1 is allocated by instance " +
+                                          "a"_uuid.ToString()),
+                                HasSubstr("no longer in the host"))));    // T-239
+  EXPECT_EQ(account_.owners().by_device().at("0000:3b:02.1"), "a"_uuid);  // T-239
   EXPECT_THAT(account_.Devices().Pools(), IsEmpty());
   facts_.devices_known = false;
   EXPECT_THAT(Settings(Run()), ElementsAre(HasSubstr("could not be listed")))
