@@ -24,12 +24,12 @@ HostileTracker::HostileTracker(const HostilePlan& plan, int number, uint64_t see
       host_(absl::StrCat("hostile-", number)),
       node_(NewUuid()),
       child_(NewUuid()),
+      incarnation_(NewUuid()),
       random_(static_cast<uint32_t>(seed)),
       words_(plan.knowledge->WordsOf({node_, child_, NewUuid()})),
       service_(pb::ReportService::NewStub(plan.site->ConnectToPlacement("tracker/" + host_))) {}
 
 void HostileTracker::Open() {
-  incarnation_ = NewUuid();
   context_ = CallWithin(kSessionMax);
   stream_ = service_->Session(context_.get());
 }
@@ -62,8 +62,11 @@ void HostileTracker::Run() {
 void HostileTracker::Session() {
   Open();
   Request hello = MakeHello();
+  // Another process is refused while this one is up.
+  if (random_() % 16 == 0) hello.mutable_hello()->set_incarnation(NewUuid());
   if (random_() % 4 == 0) mutator_.Spoil(&hello);
   bool open = plan_.pace->Await() && Exchange(hello);
+  if (open) incarnation_ = hello.hello().incarnation();
   for (int left = kMessagesMax; open && left > 0; --left) {
     const size_t kind = random_() % 16;
     Request request = kind < 7    ? MakeReport()

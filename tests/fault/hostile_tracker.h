@@ -49,13 +49,13 @@ class HostileTracker {
   const std::string host_;
   const std::string node_;
   const std::string child_;  // a provider below the node
+  std::string incarnation_;  // that placement has welcomed
   std::mt19937 random_;
   fuzz::Words words_;
   fuzz::MessageMutator mutator_{&words_, &random_};
   const std::unique_ptr<placement::v1::ReportService::Stub> service_;
 
   // The open session. Null: there is none.
-  std::string incarnation_;
   std::unique_ptr<grpc::ClientContext> context_;
   std::unique_ptr<grpc::ClientReaderWriter<Request, Response>> stream_;
 
