@@ -105,7 +105,7 @@ class ClaimKill : public testing::Test {
         directory_.path(),
         std::vector<std::string>{
             "--placement=" + placement_->address(), "--hypervisor=" + daemon_->QemuUri(),
-            std::string("--host=") + kHost, absl::StrCat("--cpu-dedicated-set=0-", cpus - 1),
+            absl::StrCat("--host=", kHost), absl::StrCat("--cpu-dedicated-set=0-", cpus - 1),
             "--instances-path=/proc", "--update-resources-interval=-1"});
     ASSERT_TRUE(tracker_->AwaitAddress().ok()) << tracker_->Log();
     claims_ = tracker_pb::TrackerService::NewStub(ConnectTo(tracker_->address()));
