@@ -62,11 +62,10 @@ void HostileTracker::Run() {
 void HostileTracker::Session() {
   Open();
   Request hello = MakeHello();
-  // Another process is refused while this one is up.
   if (random_() % 16 == 0) hello.mutable_hello()->set_incarnation(NewUuid());
   if (random_() % 4 == 0) mutator_.Spoil(&hello);
   bool open = plan_.pace->Await() && Exchange(hello);
-  if (open) incarnation_ = hello.hello().incarnation();
+  if (open && hello.has_hello()) incarnation_ = hello.hello().incarnation();
   for (int left = kMessagesMax; open && left > 0; --left) {
     const size_t kind = random_() % 16;
     Request request = kind < 7    ? MakeReport()
