@@ -46,11 +46,12 @@ constexpr int kHostileTrackers = 6;
 constexpr int kHostileSchedulers = 4;
 constexpr absl::Duration kLookEvery = absl::Milliseconds(200);  // between two looks at the memory
 constexpr absl::Duration kSettleMax = absl::Seconds(30);
-// What the peer can make a service keep is bounded: a thousand classes, some twenty records, one
-// message of at most 4 MiB on each of ten streams, and the log's newest rows. The rest is what the
-// service needs at rest, and what the allocator keeps.
-constexpr int64_t kPlacementKibMax = 512 << 10;
-constexpr int64_t kTrackerKibMax = 256 << 10;
+// Memory. After two minutes placement has 70 MiB and a tracker 52 MiB; after ten seconds they have 60
+// and 50 MiB. What the peer can make a service keep is bounded: a thousand classes, some twenty
+// records and the log's newest rows. On top of this come messages of at most 4 MiB on each of ten
+// streams, and what the allocator keeps. A sanitizer takes several times as much.
+constexpr int64_t kPlacementKibMax = (kSanitized ? 2048 : 160) << 10;
+constexpr int64_t kTrackerKibMax = (kSanitized ? 2048 : 128) << 10;
 
 absl::Duration Length() {
   const char* const text = std::getenv("BERTH_HOSTILE_SECONDS");
@@ -255,7 +256,8 @@ TEST_F(Hostile, NobodyNoticesIt) {
   for (const char* kind : {"hello", "report", "record_write"}) {
     EXPECT_EQ(tally_.Count(kind, kNoAnswer), 0) << kind;
   }
-  EXPECT_GT(per_second_, kMessagesPerSecond / 2) << "the peer was too slow to be hostile";
+  const double per_second_min = kSanitized ? 0 : kMessagesPerSecond / 2;
+  EXPECT_GT(per_second_, per_second_min) << "the peer was too slow to be hostile";
 }
 
 }  // namespace
