@@ -13,6 +13,8 @@
 
 #include "absl/time/clock.h"
 #include "berth/placement/v1/instance.grpc.pb.h"
+#include "berth/placement/v1/inventory.grpc.pb.h"
+#include "berth/placement/v1/provider.grpc.pb.h"
 #include "berth/tracker/v1/tracker.grpc.pb.h"
 #include "google/rpc/error_details.pb.h"
 #include "google/rpc/status.pb.h"
@@ -115,6 +117,24 @@ class HostClaimTest : public ::testing::Test {
   void Allocate(const pb::Instance& instance) {
     const grpc::Status status = Schedule(ChannelTo(placement_->address()), instance.uuid(), node_);
     EXPECT_TRUE(status.ok()) << status.error_message();
+  }
+  // A provider with memory, beside the tracker's node; its uuid.
+  std::string NodeElsewhere() {
+    const auto channel = ChannelTo(placement_->address());
+    pb::CreateProviderRequest create;
+    create.set_name("elsewhere");
+    pb::CreateProviderResponse created;
+    grpc::Status status =
+        pb::ProviderService::NewStub(channel)->CreateProvider(Context().get(), create, &created);
+    EXPECT_TRUE(status.ok()) << status.error_message();
+    pb::SetInventoriesRequest set;
+    set.set_provider_uuid(created.provider().uuid());
+    set.set_expected_generation(created.provider().generation());
+    (*set.mutable_inventories())["MEMORY_MB"].set_total(1024);
+    pb::SetInventoriesResponse done;
+    status = pb::InventoryService::NewStub(channel)->SetInventories(Context().get(), set, &done);
+    EXPECT_TRUE(status.ok()) << status.error_message();
+    return created.provider().uuid();
   }
   tracker_pb::ClaimInstanceRequest ClaimOf(const pb::Instance& instance,
                                            const std::string& request_id = "") {
