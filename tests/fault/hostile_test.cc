@@ -46,7 +46,7 @@ constexpr int kHostileTrackers = 6;
 constexpr int kHostileSchedulers = 4;
 constexpr absl::Duration kLookEvery = absl::Milliseconds(200);  // between two looks at the memory
 constexpr absl::Duration kSettleMax = absl::Seconds(30);
-// Memory. After two minutes placement has 70 MiB and a tracker 52 MiB; after ten seconds they have 60
+// Memory. After two minutes placement has 75 MiB and a tracker 52 MiB; after ten seconds they have 60
 // and 50 MiB. What the peer can make a service keep is bounded: a thousand classes, some twenty
 // records and the log's newest rows. On top of this come messages of at most 4 MiB on each of ten
 // streams, and what the allocator keeps. A sanitizer takes several times as much.
