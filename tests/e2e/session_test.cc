@@ -346,7 +346,7 @@ TEST_F(SessionTest, AnAuditIsOrderedAndAnswered) {
   tracker.End();
 }
 
-TEST_F(SessionTest, MalformedStreamsEndWithTheReason) {
+TEST_F(SessionTest, AStreamEndsWithoutAHelloAndARefusedReportIsAnswered) {
   Tracker silent(channel_, host_, node_);
   silent.Beat(1);
   EXPECT_EQ(ReasonIn(silent.End().error_details()), "INVALID_FIELD");
@@ -357,7 +357,9 @@ TEST_F(SessionTest, MalformedStreamsEndWithTheReason) {
   request.mutable_report()->set_node_uuid(Random());
   request.mutable_report()->set_kind(pb::REPORT_KIND_SNAPSHOT);
   liar.stream().Write(request);
-  EXPECT_EQ(ReasonIn(liar.End().error_details()), "INVALID_FIELD");
+  const pb::SessionResponse rejected = liar.Next();
+  EXPECT_EQ(ReasonIn(rejected.reject().status().SerializeAsString()), "INVALID_FIELD");
+  EXPECT_TRUE(liar.End().ok());
 }
 
 TEST_F(SessionTest, StreamsEndWhenPlacementStops) {
