@@ -42,7 +42,7 @@ std::vector<JudgedConsumer> JudgeConsumers(const NodeAccount& account,
           consumer.verdict == ConsumerVerdict::kElsewhere ||
           (consumer.verdict == ConsumerVerdict::kUntracked && record->task_state.empty());
     }
-    judged.push_back(std::move(consumer));
+    judged.push_back(consumer);
   }
   return judged;
 }
@@ -65,7 +65,7 @@ std::vector<EvacuatedGuest> FindEvacuated(const std::string& host, const std::se
     } else if (!guest.instance_gone && nodes.count(migration.source.node_uuid) == 0) {
       guest.cleanup = EvacuationCleanup::kDestroyOnly;
     }
-    evacuated.push_back(std::move(guest));
+    evacuated.push_back(guest);
   }
   return evacuated;
 }
