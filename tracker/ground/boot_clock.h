@@ -12,11 +12,11 @@ namespace berth::tracker {
 
 struct BootClock {
   // The names that std::chrono asks of a clock.
-  using duration = std::chrono::nanoseconds;  // NOLINT(readability-identifier-naming)
-  using rep = duration::rep;  // NOLINT(readability-identifier-naming)
-  using period = duration::period;  // NOLINT(readability-identifier-naming)
+  using duration = std::chrono::nanoseconds;              // NOLINT(readability-identifier-naming)
+  using rep = duration::rep;                              // NOLINT(readability-identifier-naming)
+  using period = duration::period;                        // NOLINT(readability-identifier-naming)
   using time_point = std::chrono::time_point<BootClock>;  // NOLINT(readability-identifier-naming)
-  static constexpr bool is_steady = true;  // NOLINT(readability-identifier-naming)
+  static constexpr bool is_steady = true;                 // NOLINT(readability-identifier-naming)
 
   static time_point now() {
     timespec now{};
