@@ -29,7 +29,10 @@ function(berth_precompile_headers)
     <string> <thread> <utility> <variant> <vector>
     <absl/container/flat_hash_map.h> <absl/container/flat_hash_set.h> <absl/status/statusor.h>
     <absl/strings/str_cat.h> <absl/strings/str_format.h> <absl/strings/str_join.h> <absl/strings/str_split.h>
-    <absl/time/time.h> <gmock/gmock.h> <gtest/gtest.h>)
+    <absl/time/time.h>)
+  if(BERTH_TESTS)
+    list(APPEND headers <gmock/gmock.h> <gtest/gtest.h>)
+  endif()
   file(CONFIGURE OUTPUT ${CMAKE_BINARY_DIR}/generated/precompiled.cc CONTENT "")
   add_library(berth_precompiled STATIC ${CMAKE_BINARY_DIR}/generated/precompiled.cc)
   target_precompile_headers(berth_precompiled PRIVATE ${headers})
