@@ -6,7 +6,7 @@ JOBS = $$(nproc)
 
 help:
 	@echo 'make demo     start placement and a tracker, show a host, claim a part of it'
-	@echo 'make test     build everything and run all tests (cold: about a quarter of an hour on two cores)'
+	@echo 'make test     build everything and run all tests (cold: about half an hour on two cores)'
 	@echo 'make check    build with clang, run linters, run tests under sanitizers'
 	@echo 'make mutants  break the product in many ways; a test must find each'
 	@echo 'make oracle FILES="a.jsonl b.jsonl"   replay recorded answers of OpenStack against placement and the tracker'

@@ -114,6 +114,20 @@ class HostClaimTest : public ::testing::Test {
     EXPECT_TRUE(status.ok()) << status.error_message();
     return response.instance();
   }
+  // The record of a new instance that is about to move away from a host that does not exist.
+  pb::Instance CreateMoving() {
+    pb::Instance instance = Create();
+    instance.set_host("elsewhere");
+    instance.set_vm_state("active");
+    instance.set_task_state("resize_prep");
+    pb::SetInstanceRequest set;
+    *set.mutable_instance() = instance;
+    set.set_expected_generation(instance.generation());
+    pb::SetInstanceResponse placed;
+    const grpc::Status status = instances_->SetInstance(Context().get(), set, &placed);
+    EXPECT_TRUE(status.ok()) << status.error_message();
+    return placed.instance();
+  }
   void Allocate(const pb::Instance& instance) {
     const grpc::Status status = Schedule(ChannelTo(placement_->address()), instance.uuid(), node_);
     EXPECT_TRUE(status.ok()) << status.error_message();

@@ -108,15 +108,7 @@ TEST_F(HostClaimTest, ATrackerWithDedicatedCpusMovesWhatPinnedGuestsHold) {
 }
 
 TEST_F(HostClaimTest, AMoveIsClaimedAndGivenUp) {
-  pb::Instance instance = Create();
-  instance.set_host("elsewhere");
-  instance.set_vm_state("active");
-  instance.set_task_state("resize_prep");
-  pb::SetInstanceRequest set;
-  *set.mutable_instance() = instance;
-  set.set_expected_generation(instance.generation());
-  pb::SetInstanceResponse placed;
-  ASSERT_TRUE(instances_->SetInstance(Context().get(), set, &placed).ok());
+  const pb::Instance instance = CreateMoving();
   Allocate(instance);
   pb::CreateMigrationRequest create;
   create.mutable_migration()->set_uuid(placement::Uuid::Random().ToString());
@@ -134,7 +126,7 @@ TEST_F(HostClaimTest, AMoveIsClaimedAndGivenUp) {
 
   tracker_pb::ClaimMoveRequest claim;
   claim.set_node_uuid(node_);
-  *claim.mutable_instance() = placed.instance();
+  *claim.mutable_instance() = instance;
   *claim.mutable_migration() = created.migration();
   tracker_pb::ClaimMoveResponse claimed;
   status = host_->ClaimMove(Context().get(), claim, &claimed);

@@ -98,28 +98,16 @@ TEST_F(OddClaimTest, ARepeatAfterAnAbortIsNotTheFirstAnswer) {
 
 // Only placement knows whose migration it is.
 TEST_F(OddClaimTest, AMoveOfAnotherInstanceIsRefusedAndLeavesNothing) {
-  const auto moving = [this] {
-    pb::Instance instance = Create();
-    instance.set_host("elsewhere");
-    instance.set_vm_state("active");
-    instance.set_task_state("resize_prep");
-    pb::SetInstanceRequest set;
-    *set.mutable_instance() = instance;
-    set.set_expected_generation(instance.generation());
-    pb::SetInstanceResponse placed;
-    EXPECT_TRUE(instances_->SetInstance(Context().get(), set, &placed).ok());
-    return placed.instance();
-  };
   pb::CreateMigrationRequest create;
   create.mutable_migration()->set_uuid(placement::Uuid::Random().ToString());
-  create.mutable_migration()->set_instance_uuid(moving().uuid());
+  create.mutable_migration()->set_instance_uuid(CreateMoving().uuid());
   create.mutable_migration()->set_type(pb::MIGRATION_TYPE_COLD);
   create.mutable_migration()->set_source_host("elsewhere");
   pb::CreateMigrationResponse created;
   ASSERT_TRUE(instances_->CreateMigration(Context().get(), create, &created).ok());
   tracker_pb::ClaimMoveRequest claim;
   claim.set_node_uuid(node_);
-  *claim.mutable_instance() = moving();
+  *claim.mutable_instance() = CreateMoving();
   *claim.mutable_migration() = created.migration();
   claim.mutable_migration()->set_instance_uuid(claim.instance().uuid());
   tracker_pb::ClaimMoveResponse response;

@@ -23,6 +23,7 @@
 #include "berth/placement/v1/instance.grpc.pb.h"
 #include "berth/tracker/v1/tracker.grpc.pb.h"
 #include "placement/ground/uuid.h"
+#include "tests/fault/await.h"
 #include "tests/fault/claim_client.h"
 #include "tests/processes/libvirt_daemon.h"
 #include "tests/processes/placement_server.h"
@@ -120,14 +121,7 @@ class ClaimKill : public testing::Test {
     claims_->GetNodeView(Context().get(), {}, &view);
     return view;
   }
-  static bool Await(const std::function<bool()>& holds) {
-    const absl::Time until = absl::Now() + kStartMax;
-    while (!holds()) {
-      if (absl::Now() > until) return false;
-      std::this_thread::sleep_for(std::chrono::milliseconds(10));
-    }
-    return true;
-  }
+  static bool Await(const std::function<bool()>& holds) { return AwaitWithin(kStartMax, holds); }
 
   // Claims one of the caller's instances, or gives back what it has.
   void Act(Caller* caller) {

@@ -9,12 +9,12 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "berth/placement/v1/fleet.grpc.pb.h"
+#include "tests/fault/await.h"
 #include "tests/fault/claim_client.h"
 #include "tests/processes/placement_server.h"
 #include "tests/processes/test_host.h"
@@ -30,14 +30,7 @@ constexpr absl::Duration kWatched = absl::Seconds(6);  // several times as long
 constexpr absl::Duration kWaitMax = absl::Seconds(60);
 constexpr absl::Duration kLook = absl::Milliseconds(20);  // between two looks
 
-bool Await(const std::function<bool()>& condition) {
-  const absl::Time until = absl::Now() + kWaitMax;
-  while (!condition()) {
-    if (absl::Now() > until) return false;
-    std::this_thread::sleep_for(absl::ToChronoNanoseconds(kLook));
-  }
-  return true;
-}
+bool Await(const std::function<bool()>& condition) { return AwaitWithin(kWaitMax, condition); }
 
 // One of the processes.
 class Judge {

@@ -10,7 +10,6 @@
 #include <future>
 #include <memory>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "absl/strings/match.h"
@@ -22,6 +21,7 @@
 #include "berth/placement/v1/ledger.grpc.pb.h"
 #include "berth/placement/v1/provider.grpc.pb.h"
 #include "placement/ground/uuid.h"
+#include "tests/fault/await.h"
 #include "tests/fault/claim_client.h"
 #include "tests/processes/service_process.h"
 #include "tests/processes/test_host.h"
@@ -37,17 +37,9 @@ constexpr absl::Duration kDownTime = absl::Seconds(2);
 constexpr absl::Duration kLease = absl::Seconds(3);
 constexpr absl::Duration kWriteMax = absl::Seconds(5);
 constexpr absl::Duration kWaitMax = absl::Seconds(60);
-constexpr absl::Duration kLook = absl::Milliseconds(20);  // between two looks
 constexpr int kTimesPromised = 3;
 
-bool Await(const std::function<bool()>& condition) {
-  const absl::Time until = absl::Now() + kWaitMax;
-  while (!condition()) {
-    if (absl::Now() > until) return false;
-    std::this_thread::sleep_for(absl::ToChronoNanoseconds(kLook));
-  }
-  return true;
-}
+bool Await(const std::function<bool()>& condition) { return AwaitWithin(kWaitMax, condition); }
 
 // Sends a request with a deadline of `limit`.
 template <typename Stub, typename Request, typename Response>

@@ -19,7 +19,6 @@
 #include <optional>
 #include <random>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "absl/strings/ascii.h"
@@ -30,6 +29,7 @@
 #include "berth/placement/v1/inventory.grpc.pb.h"
 #include "berth/placement/v1/provider.grpc.pb.h"
 #include "berth/tracker/v1/tracker.grpc.pb.h"
+#include "tests/fault/await.h"
 #include "tests/fault/claim_client.h"
 #include "tests/processes/placement_server.h"
 #include "tests/processes/test_host.h"
@@ -42,7 +42,6 @@ namespace {
 namespace pb = ::berth::placement::v1;
 
 constexpr char kHost[] = "killed-host";
-constexpr absl::Duration kLook = absl::Milliseconds(10);  // between two looks
 constexpr absl::Duration kReturnMax =
     absl::Seconds(90);  // the longest pause between two tries is 60 s
 constexpr absl::Duration kCallMax = absl::Seconds(20);
@@ -55,14 +54,7 @@ int FromEnvironment(const char* name, int otherwise) {
   return text == nullptr ? otherwise : std::max(1, std::atoi(text));
 }
 
-bool Await(const std::function<bool()>& condition) {
-  const absl::Time until = absl::Now() + kReturnMax;
-  while (!condition()) {
-    if (absl::Now() > until) return false;
-    std::this_thread::sleep_for(absl::ToChronoNanoseconds(kLook));
-  }
-  return true;
-}
+bool Await(const std::function<bool()>& condition) { return AwaitWithin(kReturnMax, condition); }
 
 std::string InventoryText(const std::string& name, int64_t total, int64_t reserved, double ratio) {
   return absl::StrCat(name, " total ", total, " reserved ", reserved, " ratio ", ratio);

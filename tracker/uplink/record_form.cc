@@ -22,8 +22,8 @@ using google::protobuf::FieldDescriptor;
 using google::protobuf::Message;
 using google::protobuf::Reflection;
 
-constexpr int64_t kTextMax = 255;               // characters of a text
-constexpr size_t kWrittenBytesMax = 128 << 10;  // of the instance of a write
+constexpr int64_t kTextMax = 255;                         // characters of a text
+constexpr size_t kWrittenBytesMax = 2 * kRecordBytesMax;  // of the instance of a write
 
 // A text of a record, and the smallest number of characters that it may have.
 template <typename Record>
