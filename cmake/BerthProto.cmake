@@ -79,3 +79,24 @@ function(berth_proto_library)
     target_link_libraries(${arg_NAME} INTERFACE protobuf::libprotobuf ${arg_LIBRARIES})
   endif()
 endfunction()
+
+# berth_embedded_protos(TARGET t HEADER path NAMESPACE ns ROOT dir PROTOS file…)
+#
+# Adds to library t what the protos say about themselves, as the header `path`: ns::EmbeddedProtos(). Who reads it needs no
+# message of these protos: a program links only those that it speaks.
+function(berth_embedded_protos)
+  cmake_parse_arguments(PARSE_ARGV 0 arg "" "TARGET;HEADER;NAMESPACE;ROOT" "PROTOS")
+  cmake_path(GET arg_HEADER PARENT_PATH folder)
+  cmake_path(GET arg_HEADER STEM stem)
+  set(out ${CMAKE_BINARY_DIR}/generated/${folder})
+  file(MAKE_DIRECTORY ${out})
+  set(script ${CMAKE_SOURCE_DIR}/cmake/embedded_protos.py)
+  add_custom_command(
+    OUTPUT ${out}/${stem}.h ${out}/${stem}.cc
+    COMMAND ${BERTH_PROTOC} --descriptor_set_out=${out}/${stem}.protoset -I ${arg_ROOT} ${arg_PROTOS}
+    COMMAND ${BERTH_PYTHON} ${script} ${out}/${stem}.protoset ${out} ${arg_HEADER} ${arg_NAMESPACE}
+    DEPENDS ${arg_PROTOS} ${script}
+    COMMENT "Generating ${arg_HEADER}"
+    VERBATIM)
+  target_sources(${arg_TARGET} PRIVATE ${out}/${stem}.cc ${out}/${stem}.h)
+endfunction()

@@ -9,27 +9,13 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/strip.h"
-#include "berth/access/v1/access_service.pb.h"
-#include "berth/placement/v1/allocation.pb.h"
-#include "berth/placement/v1/association.pb.h"
-#include "berth/placement/v1/audit.pb.h"
-#include "berth/placement/v1/candidate.pb.h"
-#include "berth/placement/v1/catalog.pb.h"
-#include "berth/placement/v1/consumer.pb.h"
-#include "berth/placement/v1/fleet.pb.h"
-#include "berth/placement/v1/host.pb.h"
-#include "berth/placement/v1/instance.pb.h"
-#include "berth/placement/v1/inventory.pb.h"
-#include "berth/placement/v1/ledger.pb.h"
-#include "berth/placement/v1/provider.pb.h"
-#include "berth/placement/v1/report.pb.h"
-#include "berth/placement/v1/reshape.pb.h"
-#include "berth/placement/v1/usage.pb.h"
-#include "berth/placement/v1/watch.pb.h"
-#include "berth/tracker/v1/tracker.pb.h"
+#include "berth/placement/v1/record.pb.h"
 #include "google/protobuf/descriptor.h"
+#include "google/protobuf/descriptor.pb.h"
 #include "google/protobuf/message.h"
+#include "placement/ground/check.h"
 #include "placement/values/refusal.h"
+#include "services/access/protos.h"
 
 namespace berth::services {
 namespace {
@@ -37,32 +23,9 @@ namespace {
 namespace acl = access::v1;
 namespace place = placement::v1;
 using google::protobuf::FieldDescriptor;
-using google::protobuf::FileDescriptor;
 using google::protobuf::Message;
-using google::protobuf::MethodDescriptor;
 
 constexpr absl::string_view kRolePrefix = "ROLE_";
-
-std::vector<const FileDescriptor*> FilesWithServices() {
-  return {acl::WhoAmIRequest::descriptor()->file(),
-          place::SetAllocationsRequest::descriptor()->file(),
-          place::SetProviderTraitsRequest::descriptor()->file(),
-          place::AuditAllocationsRequest::descriptor()->file(),
-          place::FindCandidatesRequest::descriptor()->file(),
-          place::CreateClassRequest::descriptor()->file(),
-          place::ListConsumersRequest::descriptor()->file(),
-          place::ListServicesRequest::descriptor()->file(),
-          place::ListHostsRequest::descriptor()->file(),
-          place::ListInstancesRequest::descriptor()->file(),
-          place::SetInventoriesRequest::descriptor()->file(),
-          place::GetRevisionRequest::descriptor()->file(),
-          place::CreateProviderRequest::descriptor()->file(),
-          place::SessionRequest::descriptor()->file(),
-          place::ReshapeRequest::descriptor()->file(),
-          place::GetUsagesRequest::descriptor()->file(),
-          place::WatchRequest::descriptor()->file(),
-          tracker::v1::AuditNowRequest::descriptor()->file()};
-}
 
 // The RPCs of the services that gRPC brings, and the role that may do least of those that may call
 // them. Reflection shows only what the protos say.
@@ -84,10 +47,9 @@ constexpr ForeignMethod kForeignMethods[] = {
     {"grpc.channelz.v1.Channelz/GetSocket", acl::ROLE_ADMIN, false},
 };
 
-MethodAccess AccessOf(const MethodDescriptor& method) {
-  const acl::Access& option = method.options().GetExtension(acl::access);
+MethodAccess AccessOf(absl::string_view method, const acl::Access& option) {
   MethodAccess access;
-  access.method = absl::StrCat(method.service()->full_name(), "/", method.name());
+  access.method = std::string(method);
   for (const int role : option.roles()) access.roles.Add(static_cast<acl::Role>(role));
   access.admin_fields.assign(option.admin_fields().begin(), option.admin_fields().end());
   return access;
@@ -179,11 +141,17 @@ absl::Status MethodAccess::PermitRequest(acl::Role role, absl::string_view name,
 }
 
 AccessTable::AccessTable() {
-  for (const FileDescriptor* file : FilesWithServices()) {
-    const auto* service = file->service(0);
-    for (int i = 0; i < service->method_count(); ++i) {
-      MethodAccess access = AccessOf(*service->method(i));
-      methods_.emplace(absl::StrCat("/", access.method), std::move(access));
+  google::protobuf::FileDescriptorSet protos;
+  const absl::string_view bytes = EmbeddedProtos();  // as protoc wrote them
+  BERTH_CHECK(protos.ParseFromArray(bytes.data(), static_cast<int>(bytes.size())));
+  for (const auto& file : protos.file()) {
+    for (const auto& service : file.service()) {
+      for (const auto& method : service.method()) {
+        const std::string name =
+            absl::StrCat(file.package(), ".", service.name(), "/", method.name());
+        methods_.emplace(absl::StrCat("/", name),
+                         AccessOf(name, method.options().GetExtension(acl::access)));
+      }
     }
   }
   for (const ForeignMethod& method : kForeignMethods) {
