@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "placement/values/faults.h"
 #include "placement/values/migration_status.h"
 
 namespace berth::placement {
@@ -69,6 +70,18 @@ RecordPage<Pointer> ListAll(const PersistentMap<IdType, Pointer>& map, const Fil
 }
 
 }  // namespace
+
+absl::Status CheckSize(const InstanceFilter& filter) {
+  Faults faults;
+  AtMostField(faults, "vm_states", filter.vm_states.size(), kTermsMax);
+  return faults.status();
+}
+
+absl::Status CheckSize(const MigrationFilter& filter) {
+  Faults faults;
+  AtMostField(faults, "statuses", filter.statuses.size(), kTermsMax);
+  return faults.status();
+}
 
 RecordPage<InstancePtr> ListInstances(const Records& records, const InstanceFilter& filter,
                                       std::optional<InstanceId> after, int limit) {

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "placement/state/records.h"
 
 namespace berth::placement {
@@ -31,6 +32,11 @@ struct RecordPage {
   std::vector<Pointer> records;  // in order of id
   bool more = false;             // whether other records follow
 };
+
+// INVALID_ARGUMENT / INVALID_FIELD if the filter has more than kTermsMax words: each record is
+// compared with all of them.
+absl::Status CheckSize(const InstanceFilter& filter);
+absl::Status CheckSize(const MigrationFilter& filter);
 
 // The first `limit` records that pass the filter and have ids greater than `after`. If the filter
 // names a host or, for migrations, an instance, only the records of this host or instance are read.

@@ -44,6 +44,7 @@ ReportPlan::ReportPlan(const State& state, const ApplyReport& report)
       service_(FindService(state, report.host, kTrackerBinary)),
       node_(FindNode(state, report.node)),
       root_(state.FindProvider(report.node)) {
+  if (root_) FindOwn();
   places_.reserve(report.providers.size());
   for (const ReportedProvider& provider : report.providers) {
     entry_of_[provider.id] = places_.size();
@@ -107,15 +108,19 @@ absl::Status ReportPlan::CheckSequence() const {
       {{{"provider", report_.node.ToString()}, {"field", "sequence"}}});
 }
 
-// Whether `place` is the node's root, or below the root without another node in between.
-bool ReportPlan::IsOwn(const ProviderPlace& place) const {
-  const Tree& tree = *place.tree;
-  int position = place.position;
-  while (position >= 0 && tree.config(position).id != report_.node &&
-         FindNode(state_, tree.config(position).id) == nullptr) {
-    position = tree.shape->parent_of[position];
+void ReportPlan::FindOwn() {
+  const Tree& tree = *root_->tree;
+  const int end = tree.shape->end_of[root_->position];
+  own_.resize(end);
+  own_[root_->position] = 1;
+  for (int p = root_->position + 1; p < end; ++p) {
+    own_[p] = own_[tree.shape->parent_of[p]] && FindNode(state_, tree.config(p).id) == nullptr;
   }
-  return position >= 0 && tree.config(position).id == report_.node;
+}
+
+bool ReportPlan::IsOwn(const ProviderPlace& place) const {
+  return root_ && place.tree == root_->tree && static_cast<size_t>(place.position) < own_.size() &&
+         own_[place.position];
 }
 
 absl::Status ReportPlan::CheckSubtree() const {

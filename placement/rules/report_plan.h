@@ -103,6 +103,9 @@ class ReportPlan {
   std::vector<TraitId> ResolveTraits(size_t at, Content& content) const;
   // Whether this report and the last applied report come from the same process.
   bool IsFromRecordedProcess() const;
+  // Sets own_, in one pass, since a peer decides how deep its tree is.
+  void FindOwn();
+  // Whether `place` is the node's root, or below the root without another node in between.
   bool IsOwn(const ProviderPlace& place) const;
   bool IsOnNode(ProviderId id) const;  // like IsOwn; false if the provider does not exist
   // Whether a tracker made the provider.
@@ -121,6 +124,7 @@ class ReportPlan {
   const ServicePtr service_;  // null: unknown
   const NodeRecordPtr node_;  // null: this is its first report
   const std::optional<ProviderPlace> root_;
+  std::vector<char> own_;  // by position in the root's tree: IsOwn; ends with the root's subtree
   std::vector<std::optional<ProviderPlace>> places_;  // parallel to the report's providers
   absl::flat_hash_map<ProviderId, size_t> entry_of_;  // index among the report's providers
 };

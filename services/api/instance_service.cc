@@ -51,6 +51,7 @@ absl::Status ListInstances(const State& state, const pb::ListInstancesRequest& r
   if (request.has_project_id()) filter.project = request.project_id();
   filter.vm_states = TextsOf(request.vm_states());
   filter.include_deleted = request.include_deleted();
+  BERTH_RETURN_IF_ERROR(CheckSize(filter));
   return FillPage<InstanceId>(
       state, request, response,
       [&](const auto& after, int limit) {
@@ -74,6 +75,7 @@ absl::Status ListMigrations(const State& state, const pb::ListMigrationsRequest&
   }
   filter.statuses = TextsOf(request.statuses());
   if (request.has_in_progress()) filter.in_progress = request.in_progress();
+  BERTH_RETURN_IF_ERROR(CheckSize(filter));
   return FillPage<MigrationId>(
       state, request, response,
       [&](const auto& after, int limit) {

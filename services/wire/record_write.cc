@@ -8,6 +8,8 @@
 #include <utility>
 #include <vector>
 
+#include "absl/container/flat_hash_map.h"
+#include "absl/strings/string_view.h"
 #include "berth/placement/v1/record.pb.h"
 #include "placement/values/faults.h"
 #include "services/wire/instance.h"
@@ -44,12 +46,16 @@ void AddNames(const Cells& cells, const Devices& devices, const Units& units, Ow
 
 using Devices = google::protobuf::RepeatedPtrField<pb::PciDevice>;
 
-// A tracker names devices by their addresses. Copies all else that `known` says of them.
+// A tracker names devices by their addresses. Copies all else that `known` says of them. What is
+// known of a device is copied once, however often a peer names it.
 void Describe(const Devices& known, Devices* devices) {
+  absl::flat_hash_map<absl::string_view, const pb::PciDevice*> by_address;
+  for (const pb::PciDevice& device : known) by_address[device.address()] = &device;
   for (pb::PciDevice& device : *devices) {
-    for (const pb::PciDevice& other : known) {
-      if (other.address() == device.address()) device = other;
-    }
+    const auto found = by_address.find(device.address());
+    if (found == by_address.end()) continue;
+    device = *found->second;
+    by_address.erase(found);
   }
 }
 

@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "gtest/gtest.h"
+#include "placement/values/refusal.h"
 #include "tests/worlds/touched_records.h"
 
 namespace berth::placement {
@@ -87,6 +88,19 @@ TEST(RecordQuery, MigrationsPassEveryGivenFilter) {
   EXPECT_EQ(list({.in_progress = false}), (Listed{0, 2, 4, 6, 8}));  // T-123: error is over
   EXPECT_EQ(list({.statuses = {"running", "done"}}), (Listed{1, 3, 5, 7, 9}));
   EXPECT_EQ(list({.statuses = {"running"}, .in_progress = false}), Listed{});
+}
+
+TEST(RecordQuery, AFilterHasAtMost64Words) {
+  const std::vector<std::string> most(64, "");
+  std::vector<std::string> words = most;
+  EXPECT_TRUE(CheckSize(InstanceFilter{.vm_states = most}).ok());
+  EXPECT_TRUE(CheckSize(MigrationFilter{.statuses = most}).ok());
+  words.emplace_back();
+  for (const absl::Status& status : {CheckSize(InstanceFilter{.vm_states = words}),
+                                     CheckSize(MigrationFilter{.statuses = words})}) {
+    EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+    EXPECT_EQ(RefusalOf(status)->reason, "INVALID_FIELD");
+  }
 }
 
 TEST(RecordQuery, AFilterForAHostReadsItsMigrationsAlone) {

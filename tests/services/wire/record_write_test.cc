@@ -3,6 +3,7 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "placement/ground/boot_clock.h"
 #include "services/wire/instance.h"
 #include "tests/services/wire/record_write_samples.h"
 
@@ -77,6 +78,27 @@ TEST(RecordWrite, NamesBothSidesOfAMove) {
   EXPECT_THAT(edit->Held(record, {move}, "h1", Node(kNode)),
               ElementsAre("CPU 4 of cell 0", "PCI device 0000:3b:00.1"));
   EXPECT_THAT(edit->Held(record, {move}, "h2", Node(kOther)), ElementsAre("CPU 6 of cell 1"));
+}
+
+// A peer may name one device as often as a message has room for it.
+TEST(RecordWrite, WhatIsKnownOfADeviceIsCopiedOnce) {
+  constexpr int kDevices = 20'000;
+  pb::Instance recorded = Recorded();
+  pb::RecordWrite write = ClaimWrite();
+  write.mutable_instance()->clear_pci_devices();
+  for (int i = 0; i < kDevices; ++i) {
+    recorded.add_pci_devices();
+    write.mutable_instance()->add_pci_devices();
+  }
+  recorded.mutable_pci_devices(kDevices - 1)->set_vendor_id("8086");
+  const auto edit = Command(write).edit;
+  const placement::BootTime begun = placement::BootNow();
+  pb::Instance after;
+  FillInstance(*edit->Apply(*InstanceOf("instance", recorded)), &after);
+  EXPECT_LT(placement::BootNow() - begun, absl::Seconds(1));
+  ASSERT_EQ(after.pci_devices_size(), kDevices);
+  EXPECT_EQ(after.pci_devices(0).vendor_id(), "8086");
+  EXPECT_EQ(after.pci_devices(1).vendor_id(), "");
 }
 
 // The tracker names the devices by their addresses, and does not know all of a flavor.
