@@ -65,6 +65,18 @@ function(berth_proto_library)
     list(APPEND sources ${out}/${relative}${suffix}.cc ${out}/${relative}${suffix}.h)
   endforeach()
 
+  # Stubs are little beside gRPC's headers, so they are compiled together. In a release the linker takes only the stubs that a
+  # program needs.
+  if(arg_GRPC AND sources AND NOT CMAKE_BUILD_TYPE STREQUAL "Release")
+    list(TRANSFORM sources REPLACE "^${out}/(.*[.]cc)$" "#include \"\\1\"\n" OUTPUT_VARIABLE stubs)
+    list(FILTER stubs INCLUDE REGEX "^#include")
+    list(JOIN stubs "" stubs)
+    file(CONFIGURE OUTPUT ${out}/stubs.cc CONTENT "${stubs}" @ONLY)
+    set_source_files_properties(${sources} PROPERTIES HEADER_FILE_ONLY ON)
+    set_source_files_properties(${out}/stubs.cc PROPERTIES OBJECT_DEPENDS "${sources}")
+    list(APPEND sources ${out}/stubs.cc)
+  endif()
+
   if(sources)
     add_library(${arg_NAME} STATIC ${sources})
     target_include_directories(${arg_NAME} SYSTEM PUBLIC ${out})
