@@ -50,6 +50,25 @@ class InstanceCalls : public CallsTest {
   const std::string host_ = "host-" + Random();
 };
 
+TEST_F(InstanceCalls, AFilterHasAtMost64Words) {
+  pb::ListInstancesRequest instances;
+  pb::ListMigrationsRequest migrations;
+  pb::ListInstancesResponse no_instances;
+  pb::ListMigrationsResponse no_migrations;
+  for (int i = 0; i < 64; ++i) {
+    instances.add_vm_states("active");
+    migrations.add_statuses("running");
+  }
+  Do("InstanceService/ListInstances", instances, &no_instances);
+  Do("InstanceService/ListMigrations", migrations, &no_migrations);
+  instances.add_vm_states("");
+  migrations.add_statuses("");
+  EXPECT_EQ(ReasonOf(Invoke("InstanceService/ListInstances", instances, &no_instances)),
+            "INVALID_FIELD");
+  EXPECT_EQ(ReasonOf(Invoke("InstanceService/ListMigrations", migrations, &no_migrations)),
+            "INVALID_FIELD");
+}
+
 TEST_F(InstanceCalls, ARecordIsWrittenReadAndDeleted) {
   pb::SetInstanceRequest set = NewInstance();
   const pb::Instance made = Set(set);
