@@ -2,7 +2,8 @@
 """A checkout in one folder finds in the compiler's cache what a checkout in another folder has compiled.
 
 Compiles one library with a precompiled header, and one without, of two copies of the tree, with an empty cache for both together: the
-second copy compiles nothing. Where ccache is not installed there is nothing to try, which CI=true takes for a failure.
+second copy compiles nothing. Then the first is removed and a source of the second changed: it compiles with the header that the first
+has precompiled. Where ccache is not installed there is nothing to try, which CI=true takes for a failure.
 
 usage: cache_test.py ROOT PRESET...
 """
@@ -18,6 +19,7 @@ from trials import files
 
 # Small libraries of tests, which need no generated code.
 TARGETS = ["berth_libvirt_testing", "berth_every_test"]
+CHANGED = "tests/processes/libvirt_daemon.cc"
 
 
 def copy_of_tree(root, to):
@@ -52,6 +54,10 @@ def main():
             for tree in trees:
                 copy_of_tree(root, tree)
                 seen.append(compile_in(tree, preset, pathlib.Path(scratch) / "cache"))
+            shutil.rmtree(trees[0])
+            with (trees[1] / CHANGED).open("a", encoding="utf-8") as source:
+                source.write("// changed\n")
+            compile_in(trees[1], preset, pathlib.Path(scratch) / "cache")
             (_, compiled), (found, compiled_again) = seen
             print(f"{preset}: the first copy compiled {compiled}, the second found {found} and compiled {compiled_again}")
             failed = failed or compiled == 0 or compiled_again != 0 or found != compiled
