@@ -234,7 +234,7 @@ absl::StatusOr<Outcome> Decide(const State& state, const ReleaseConsumers& comma
 namespace {
 
 // One ExpireLeases releases at most this many allocations, but always at least one consumer.
-constexpr size_t kRowsAtOnce = 500;
+constexpr size_t kReleasedAtOnce = 500;
 
 }  // namespace
 
@@ -265,7 +265,7 @@ absl::StatusOr<Outcome> Decide(const State& state, const ExpireLeases&,
   std::vector<Holder> holders;
   size_t rows = 0;
   state.leases().ForEach([&](const std::pair<absl::Time, ConsumerId>& lease, std::monostate) {
-    if (lease.first > context.now || (rows >= kRowsAtOnce)) return false;
+    if (lease.first > context.now || (rows >= kReleasedAtOnce)) return false;
     ConsumerPtr consumer = state.FindConsumer(lease.second);
     rows += consumer->allocations.size();
     holders.push_back({lease.second, std::move(consumer), nullptr});

@@ -70,7 +70,7 @@ void EraseOfGroup(const FunnelStep& step, RequestGroup& group) {
 }
 
 // `request` without the constraint of `step`; nullopt if the constraint cannot be left out.
-std::optional<CandidateRequest> Without(const FunnelStep& step, CandidateRequest request) {
+std::optional<CandidateRequest> RelaxedBy(const FunnelStep& step, CandidateRequest request) {
   const std::vector<std::string>& names = step.constraint.names;
   switch (step.constraint.kind) {
     case ConstraintKind::kRootTraits:
@@ -118,7 +118,7 @@ class Relaxer {
       Amount amount = 0;
       if (step.constraint.kind == ConstraintKind::kFree) amount = LargestFitting(step);
       const std::optional<CandidateRequest> changed =
-          amount > 0 ? WithAmount(step, request_, amount) : Without(step, request_);
+          amount > 0 ? WithAmount(step, request_, amount) : RelaxedBy(step, request_);
       if (!changed) continue;
       const int64_t roots = CountRoots(*changed);
       if (roots > 0) found_.push_back({step.constraint, amount, roots});

@@ -9,7 +9,7 @@
 namespace berth::placement {
 namespace {
 
-constexpr int kRowsAtOnce = 256;
+constexpr int kCaughtUpAtOnce = 256;
 // At least this time passes between two readings of the oldest revision of the log.
 constexpr absl::Duration kHorizonAge = absl::Seconds(5);
 
@@ -36,7 +36,7 @@ absl::StatusOr<int> Follower::Follow() {
   const MutexLock following(&following_);
   BERTH_ASSIGN_OR_RETURN(const std::shared_ptr<Database> database, Open());
   const absl::Duration began = publisher_->boot_now();
-  BERTH_ASSIGN_OR_RETURN(const CatchUpStep step, CatchUp(*database, *publisher_, kRowsAtOnce));
+  BERTH_ASSIGN_OR_RETURN(const CatchUpStep step, CatchUp(*database, *publisher_, kCaughtUpAtOnce));
   health_->followed_rows += step.applied;
   BERTH_RETURN_IF_ERROR(LookAtOldest(*database, began));
   switch (step.end) {

@@ -15,7 +15,7 @@
 namespace berth::placement {
 namespace {
 
-std::string FieldOf(size_t at) { return absl::StrCat("providers[", at, "]"); }
+std::string ProviderField(size_t at) { return absl::StrCat("providers[", at, "]"); }
 
 // The checks of the command that need no state. The checks of CheckInventories come last (P-228).
 absl::Status CheckForm(const Reshape& command) {
@@ -26,13 +26,13 @@ absl::Status CheckForm(const Reshape& command) {
     const ReshapedProvider& provider = command.providers[i];
     const auto require = [&](const char* name, std::optional<Generation> expected) {
       if (expected) return;
-      faults.Add(kGenerationRequired, absl::StrCat(FieldOf(i), ".", name),
+      faults.Add(kGenerationRequired, absl::StrCat(ProviderField(i), ".", name),
                  "is required: give the generation that the provider had when it was last read",
                  {{"provider", provider.provider.ToString()}});
     };
     require("expected_generation", provider.expected_generation);
     require("expected_allocation_generation", provider.expected_allocation_generation);
-    InventoryListFields(faults, FieldOf(i) + ".inventories", provider.inventories);
+    InventoryListFields(faults, ProviderField(i) + ".inventories", provider.inventories);
   }
   EachOnce<ProviderId>(faults, "provider", "providers", command.providers,
                        [](const ReshapedProvider& provider) { return provider.provider; });
@@ -56,7 +56,8 @@ absl::StatusOr<std::vector<ProviderPlace>> FindListed(const State& state, const 
     std::optional<ProviderPlace> place = state.FindProvider(id);
     if (!place) {
       if (items.empty()) message = absl::StrCat("there is no provider ", id.ToString());
-      items.push_back({{"provider", id.ToString()}, {"field", FieldOf(i) + ".provider_uuid"}});
+      items.push_back(
+          {{"provider", id.ToString()}, {"field", ProviderField(i) + ".provider_uuid"}});
       continue;
     }
     places.push_back(*std::move(place));
@@ -64,7 +65,7 @@ absl::StatusOr<std::vector<ProviderPlace>> FindListed(const State& state, const 
   BERTH_RETURN_IF_ERROR(RefuseAll(absl::StatusCode::kNotFound, "PROVIDER_NOT_FOUND",
                                   std::exchange(message, ""), items));
   for (size_t i = 0; i < places.size(); ++i) {
-    CompareGenerations(places[i], FieldOf(i), command.providers[i].expected_generation,
+    CompareGenerations(places[i], ProviderField(i), command.providers[i].expected_generation,
                        command.providers[i].expected_allocation_generation, items, message);
   }
   BERTH_RETURN_IF_ERROR(RefuseAll(absl::StatusCode::kAborted, "PROVIDER_GENERATION_CONFLICT",
@@ -92,7 +93,7 @@ absl::StatusOr<Outcome> Decide(const State& state, const Reshape& command,
   for (size_t i = 0; i < places.size(); ++i) {
     const ProviderPlace& place = places[i];
     auto config = std::make_shared<ProviderConfig>(place.config());
-    config->inventories = KnownRows(state, FieldOf(i) + ".inventories",
+    config->inventories = KnownRows(state, ProviderField(i) + ".inventories",
                                     command.providers[i].inventories, &unknown_classes);
     config->generation = config->generation.Next();
     config->updated_at = context.now;

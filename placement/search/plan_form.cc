@@ -16,7 +16,7 @@ namespace {
 
 constexpr size_t kSuffixLengthMax = 64;
 constexpr int kSuffixedMax = 64;     // groups with a suffix
-constexpr int kProvidersMax = 16;    // providers of one divided amount
+constexpr int kDividedMax = 16;      // providers of one divided amount
 constexpr size_t kSetsMax = 64;      // sets of suffixes, in each field
 constexpr size_t kWeightsMax = 256;  // the sum of more weighted scores could overflow an int64
 
@@ -202,9 +202,9 @@ void CheckMaxProviders(Faults& faults, const std::string& field, const RequestGr
     } else if (std::none_of(group.resources.begin(), group.resources.end(), asked)) {
       faults.Add(kInvalidField, field,
                  absl::StrCat("names ", each.resource_class, ", which the group does not ask for"));
-    } else if (each.amount < 1 || each.amount > kProvidersMax) {
+    } else if (each.amount < 1 || each.amount > kDividedMax) {
       faults.Add(kInvalidField, field,
-                 absl::StrCat("must be 1 to ", kProvidersMax, " for ", each.resource_class,
+                 absl::StrCat("must be 1 to ", kDividedMax, " for ", each.resource_class,
                               ", but is ", each.amount));
     }
   }

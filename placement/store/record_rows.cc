@@ -9,37 +9,37 @@ namespace berth::placement {
 namespace {
 
 // Adds the values of one row, column by column.
-class Row {
+class RecordRow {
  public:
-  explicit Row(SqlCall& call) : call_(call) {}
+  explicit RecordRow(SqlCall& call) : call_(call) {}
 
-  Row& Int(int64_t value) {
+  RecordRow& Int(int64_t value) {
     Next().AddInt(value);
     return *this;
   }
-  Row& Text(absl::string_view value) {
+  RecordRow& Text(absl::string_view value) {
     Next().AddText(value);
     return *this;
   }
-  Row& Bytes(absl::string_view value) {
+  RecordRow& Bytes(absl::string_view value) {
     Next().AddBytes(value);
     return *this;
   }
-  Row& Id(const Uuid& value) {
+  RecordRow& Id(const Uuid& value) {
     Next().AddUuid(value);
     return *this;
   }
-  Row& Id(const std::optional<ProviderId>& value) {
+  RecordRow& Id(const std::optional<ProviderId>& value) {
     if (value) return Id(value->uuid);
     Next().AddNull();
     return *this;
   }
-  Row& Time(const std::optional<absl::Time>& value) {
+  RecordRow& Time(const std::optional<absl::Time>& value) {
     if (value) return Int(absl::ToUnixMicros(*value));
     Next().AddNull();
     return *this;
   }
-  Row& OldGeneration(const std::optional<Generation>& value) {
+  RecordRow& OldGeneration(const std::optional<Generation>& value) {
     if (value) return Int(value->value);
     Next().AddNull();
     return *this;
@@ -65,7 +65,7 @@ std::optional<ProviderId> NodeAt(const QueryRows& rows, int row, int column) {
 
 void AddInstance(SqlCall& call, std::optional<Generation> before, const InstanceRecord& instance) {
   const FlavorAmounts& flavor = instance.flavor;
-  Row(call)
+  RecordRow(call)
       .Id(instance.id.uuid)
       .OldGeneration(before)
       .Int(instance.generation.value)
@@ -89,7 +89,7 @@ void AddInstance(SqlCall& call, std::optional<Generation> before, const Instance
 
 void AddMigration(SqlCall& call, std::optional<Generation> before,
                   const MigrationRecord& migration) {
-  Row(call)
+  RecordRow(call)
       .Id(migration.id.uuid)
       .OldGeneration(before)
       .Int(migration.generation.value)

@@ -25,7 +25,8 @@ absl::StatusOr<absl::Time> TimeOf(absl::string_view field,
   return absl::FromUnixSeconds(time.seconds()) + absl::Nanoseconds(time.nanos());
 }
 
-absl::StatusOr<placement::ConsumerFilter> FilterOf(const pb::ListConsumersRequest& request) {
+absl::StatusOr<placement::ConsumerFilter> ConsumerFilterOf(
+    const pb::ListConsumersRequest& request) {
   placement::ConsumerFilter filter;
   if (request.has_project_id()) filter.project = request.project_id();
   if (request.has_user_id()) filter.user = request.user_id();
@@ -43,7 +44,7 @@ absl::StatusOr<placement::ConsumerFilter> FilterOf(const pb::ListConsumersReques
 
 absl::Status ListConsumers(const State& state, const pb::ListConsumersRequest& request,
                            pb::ListConsumersResponse* response) {
-  BERTH_ASSIGN_OR_RETURN(const auto filter, FilterOf(request));
+  BERTH_ASSIGN_OR_RETURN(const auto filter, ConsumerFilterOf(request));
   BERTH_ASSIGN_OR_RETURN(const auto page, Page::Of(request));
   std::optional<ConsumerId> after;
   if (page.after()) after = ConsumerId::Parse(*page.after());

@@ -38,8 +38,8 @@ absl::Status Version(Session& session, const NoArguments&) {
                            absl::StrCat("berth ", services::kVersion, "\n"), {services::kVersion});
 }
 
-void AddText(CLI::App& app, const std::string& flags, const std::string& name, Said* said,
-             const std::string& type, const std::string& description) {
+void AddSettingText(CLI::App& app, const std::string& flags, const std::string& name, Said* said,
+                    const std::string& type, const std::string& description) {
   app.add_option_function<std::string>(
          flags, [said, name](const std::string& value) { (*said)[name] = value; }, description)
       ->type_name(type)
@@ -53,24 +53,26 @@ void AddFlag(CLI::App& app, const std::string& name, Said* said, const std::stri
 }
 
 void AddOptions(CLI::App& app, Said* flags) {
-  AddText(app, "-e,--endpoint", "endpoint", flags, "HOST:PORT",
-          absl::StrCat("The server; unix:PATH is possible too [", Settings().endpoint, "]"));
-  AddText(app, "-o,--output", "output", flags, "FORMAT",
-          "How to print: table, json or name [table]");
-  AddText(app, "--tls-certificate", "tls-certificate", flags, "FILE",
-          "Your certificate (PEM), then those that lead to the CA");
-  AddText(app, "--tls-key", "tls-key", flags, "FILE", "The private key of your certificate (PEM)");
-  AddText(app, "--tls-ca", "tls-ca", flags, "FILE", "The CAs that are trusted (PEM)");
-  AddText(app, "--trust-domain", "trust-domain", flags, "DOMAIN",
-          "DOMAIN in the ids spiffe://DOMAIN/ROLE/NAME of all certificates");
-  AddText(app, "--timeout", "timeout", flags, "TIME",
-          "How long each call may take, such as 5s [10s]");
-  AddText(app, "--request-id", "request-id", flags, "ID",
-          "To repeat a write safely, give its id again: a write that was done is not done twice "
-          "[random]");
-  AddText(app, "--columns", "columns", flags, "A,B", "Print only these columns of a table");
-  AddText(app, "--sort", "sort", flags, "COLUMN",
-          "Sort a table by this column; -COLUMN: descending");
+  AddSettingText(app, "-e,--endpoint", "endpoint", flags, "HOST:PORT",
+                 absl::StrCat("The server; unix:PATH is possible too [", Settings().endpoint, "]"));
+  AddSettingText(app, "-o,--output", "output", flags, "FORMAT",
+                 "How to print: table, json or name [table]");
+  AddSettingText(app, "--tls-certificate", "tls-certificate", flags, "FILE",
+                 "Your certificate (PEM), then those that lead to the CA");
+  AddSettingText(app, "--tls-key", "tls-key", flags, "FILE",
+                 "The private key of your certificate (PEM)");
+  AddSettingText(app, "--tls-ca", "tls-ca", flags, "FILE", "The CAs that are trusted (PEM)");
+  AddSettingText(app, "--trust-domain", "trust-domain", flags, "DOMAIN",
+                 "DOMAIN in the ids spiffe://DOMAIN/ROLE/NAME of all certificates");
+  AddSettingText(app, "--timeout", "timeout", flags, "TIME",
+                 "How long each call may take, such as 5s [10s]");
+  AddSettingText(
+      app, "--request-id", "request-id", flags, "ID",
+      "To repeat a write safely, give its id again: a write that was done is not done twice "
+      "[random]");
+  AddSettingText(app, "--columns", "columns", flags, "A,B", "Print only these columns of a table");
+  AddSettingText(app, "--sort", "sort", flags, "COLUMN",
+                 "Sort a table by this column; -COLUMN: descending");
   AddFlag(app, "no-color", flags,
           "No colours and no bars, as with the environment variable NO_COLOR");
   AddFlag(app, "bars", flags, "Print bars even if the output is not a terminal");

@@ -153,11 +153,6 @@ Call ListCall(const std::string& method, const Operation& operation) {
   return {method, std::move(request), std::make_unique<Response>()};
 }
 
-void TakeRevision(const pb::Revision& revision, Operation* operation) {
-  operation->revision = revision.number();
-  operation->epoch = static_cast<uint8_t>(revision.epoch());
-}
-
 // Takes the generation of the record that the answer to a write holds for part `p`; -1 if the record
 // does not have the state, or the destination, that was asked for. A part without rows is not
 // compared.

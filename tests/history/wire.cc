@@ -160,11 +160,6 @@ std::unique_ptr<Request> ReadOf(const Operation& operation) {
   return request;
 }
 
-void TakeRevision(const pb::Revision& revision, Operation* operation) {
-  operation->revision = revision.number();
-  operation->epoch = static_cast<uint8_t>(revision.epoch());
-}
-
 // Where a claim was placed. All of it is on one provider: there are no trees.
 void TakePlace(const pb::Candidate& candidate, int64_t generation, ClientLog* log, Part* part) {
   part->generation = generation;
@@ -300,6 +295,11 @@ Call CallFor(const ClientLog& log, const Operation& operation) {
       break;
   }
   std::abort();
+}
+
+void TakeRevision(const pb::Revision& revision, Operation* operation) {
+  operation->revision = revision.number();
+  operation->epoch = static_cast<uint8_t>(revision.epoch());
 }
 
 void TakeAnswer(const Message& response, ClientLog* log, Operation* operation) {

@@ -13,6 +13,7 @@
 
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
+#include "berth/placement/v1/revision.pb.h"
 #include "google/protobuf/message.h"
 #include "placement/ground/uuid.h"
 #include "tests/history/history.h"
@@ -44,6 +45,8 @@ struct Call {
 };
 // The call of `operation`. REQUIRES: it is neither a repeat nor a report.
 Call CallFor(const ClientLog& log, const Operation& operation);
+// Writes the revision of an answer into the record.
+void TakeRevision(const placement::v1::Revision& revision, Operation* operation);
 // Writes the answer into the record, and appends the rows that it read to those of `log`.
 void TakeAnswer(const google::protobuf::Message& response, ClientLog* log, Operation* operation);
 

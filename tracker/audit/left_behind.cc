@@ -12,7 +12,7 @@ namespace {
 constexpr char kInstanceType[] = "INSTANCE";
 constexpr char kMigrationType[] = "MIGRATION";
 
-std::string TextOf(const EvacuatedGuest& evacuated, const NodeAccount& account) {
+std::string SentenceOf(const EvacuatedGuest& evacuated, const NodeAccount& account) {
   const std::string guest =
       absl::StrCat("the guest of instance ", evacuated.instance_uuid.ToString());
   const std::string evacuation = absl::StrCat("evacuation ", evacuated.migration_uuid.ToString());
@@ -42,12 +42,12 @@ std::vector<LeftBehind> FindGuests(const NodeAccount& account, const std::vector
   for (const EvacuatedGuest& evacuated :
        FindEvacuated(account.self().host, {account.self().node_uuid}, uuids, account.migrations(),
                      account.instances())) {
-    found.push_back({evacuated.instance_uuid, TextOf(evacuated, account)});
+    found.push_back({evacuated.instance_uuid, SentenceOf(evacuated, account)});
   }
   return found;
 }
 
-std::string TextOf(const JudgedConsumer& consumer, const NodeAccount& account) {
+std::string SentenceOf(const JudgedConsumer& consumer, const NodeAccount& account) {
   const auto instance = [&](const std::string& what) {
     return absl::StrCat("instance ", consumer.uuid.ToString(), " ", what,
                         ", and still has allocations on this node");
@@ -86,7 +86,7 @@ std::vector<LeftBehind> FindLeftBehind(const NodeAccount& account, const Records
     const bool unknown = consumer.verdict == ConsumerVerdict::kUnknown &&
                          with_record.contains(consumer.uuid) && !account.instances().empty();
     if (unknown || consumer.warn || consumer.verdict == ConsumerVerdict::kDeleted) {
-      found.push_back({consumer.uuid, TextOf(consumer, account), unknown});
+      found.push_back({consumer.uuid, SentenceOf(consumer, account), unknown});
     }
   }
   return found;

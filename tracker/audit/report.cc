@@ -65,7 +65,7 @@ void AddAccounting(const Accounting& accounting, StableHash* hash) {
   for (const DevicePool& pool : accounting.pools) hash->Add(TextOrEmpty(pool.provider_uuid));
 }
 
-std::string TextOf(const StableHash& hash) {
+std::string HexOf(const StableHash& hash) {
   return absl::StrFormat("%016x%016x", hash.high(), hash.low());
 }
 
@@ -77,7 +77,7 @@ std::string FactsDigest(const Facts& facts) {
   hash.Add(absl::StrCat(facts.library_version, facts.degraded ? " degraded" : ""));
   hash.Add(facts.host_address);
   hash.Add(facts.storage_id);
-  return TextOf(hash);
+  return HexOf(hash);
 }
 
 ReportDigest DigestOf(const Report& report) {
@@ -94,9 +94,9 @@ ReportDigest DigestOf(const Report& report) {
   }
   for (const std::string& text : report.findings) hash.Add(text);
   ReportDigest digest;
-  digest.but_accounting = TextOf(hash);
+  digest.but_accounting = HexOf(hash);
   AddAccounting(report.accounting, &hash);
-  digest.whole = TextOf(hash);
+  digest.whole = HexOf(hash);
   return digest;
 }
 

@@ -10,7 +10,7 @@
 namespace berth::tracker {
 namespace {
 
-using Kind = ClaimRefusalKind;
+using Refused = ClaimRefusalKind;
 using Write = RecordWrites::Write;
 
 constexpr std::chrono::seconds kTryAgain{2};
@@ -32,27 +32,27 @@ Node::Replies::~Replies() {
 absl::Status Node::CheckClaimsLocked(const ClaimCaller& caller) const {
   const bool ready = audit_ != nullptr && last_.result != PassOutcome::Result::kNotReady;
   if (ready || caller.gone()) return CheckWritesLocked(caller);
-  return RefuseClaim(Kind::kNodeUnavailable,
+  return RefuseClaim(Refused::kNodeUnavailable,
                      "the hypervisor does not answer, or was not audited yet");
 }
 
 absl::Status Node::CheckWritesLocked(const ClaimCaller& caller) const {
   if (caller.gone())
-    return RefuseClaim(Kind::kTooLate, "the deadline passed before the call began");
-  if (!records_) return RefuseClaim(Kind::kNodeUnavailable, "placement has sent no records yet");
+    return RefuseClaim(Refused::kTooLate, "the deadline passed before the call began");
+  if (!records_) return RefuseClaim(Refused::kNodeUnavailable, "placement has sent no records yet");
   switch (outbox_.standing()) {
     case Standing::kStandby:
-      return RefuseClaim(Kind::kNodeUnavailable, "the node belongs to another tracker");
+      return RefuseClaim(Refused::kNodeUnavailable, "the node belongs to another tracker");
     case Standing::kRefused:
-      return RefuseClaim(Kind::kNodeUnavailable,
+      return RefuseClaim(Refused::kNodeUnavailable,
                          "the identity of the node contradicts placement's records");
     case Standing::kNone:
-      return RefuseClaim(Kind::kPlacementAway, "there is no session with placement");
+      return RefuseClaim(Refused::kPlacementAway, "there is no session with placement");
     default:
       break;
   }
   if (writes_.size() < RecordWrites::kMax) return absl::OkStatus();
-  return RefuseClaim(Kind::kOverloaded, "too many claims wait for placement");
+  return RefuseClaim(Refused::kOverloaded, "too many claims wait for placement");
 }
 
 // The tracker does not know which CPUs and devices a record takes that it cannot read.
@@ -61,7 +61,7 @@ absl::Status Node::CheckReadableLocked(const OpenClaim& claim) const {
       claim.migration.has_value() ? claim.instance.context->new_assigned : claim.instance.assigned;
   if (chosen == Assigned()) return absl::OkStatus();
   for (const AccountFault& fault : account_->unreadable()) {
-    return RefuseClaim(Kind::kNodeUnavailable,
+    return RefuseClaim(Refused::kNodeUnavailable,
                        absl::StrCat("the record of instance ", fault.instance_uuid.ToString(),
                                     " cannot be read: ", fault.text));
   }
@@ -71,7 +71,7 @@ absl::Status Node::CheckReadableLocked(const OpenClaim& claim) const {
 // What the claim takes must still count when the records say what the claim says.
 absl::Status Node::CheckStateLocked(const OpenClaim& claim) const {
   if (account_->CountsWhenRecorded(claim)) return absl::OkStatus();
-  return RefuseClaim(Kind::kWrongState,
+  return RefuseClaim(Refused::kWrongState,
                      absl::StrCat("instance ", claim.instance.uuid.ToString(), " with vm_state `",
                                   claim.instance.vm_state, "` and task_state `",
                                   claim.instance.task_state, "` is neither built nor moved here"));
@@ -89,12 +89,12 @@ void Node::ClaimMove(const MoveClaim& request, ClaimCaller caller) {
 void Node::JoinLocked(const std::string& request_id, const std::string& body, ClaimCaller caller,
                       Write* write, Replies* replies) const {
   if (write->end == ClaimEnd::kRepair) {
-    return replies->Add(
-        std::move(caller),
-        RefuseClaim(Kind::kUnsettled, "a correction of the record waits for placement's answer"));
+    return replies->Add(std::move(caller),
+                        RefuseClaim(Refused::kUnsettled,
+                                    "a correction of the record waits for placement's answer"));
   }
   if (write->end.has_value() || request_id.empty() || write->claim.id != request_id) {
-    return replies->Add(std::move(caller), RefuseClaim(Kind::kAlreadyClaimed,
+    return replies->Add(std::move(caller), RefuseClaim(Refused::kAlreadyClaimed,
                                                        "a claim of the instance begins or ends"));
   }
   if (write->claim.body != body) return replies->Add(std::move(caller), RefuseReusedId(request_id));
@@ -104,7 +104,8 @@ void Node::JoinLocked(const std::string& request_id, const std::string& body, Cl
 // A write outlives its session and its callers. So callers that have gone make way for repeats, and
 // without a session, whose end answers all callers, nobody waits.
 void Node::AwaitLocked(ClaimCaller caller, Write* write, Replies* replies) const {
-  const absl::Status unknown = RefuseClaim(Kind::kOutcomeUnknown, "placement has not answered yet");
+  const absl::Status unknown =
+      RefuseClaim(Refused::kOutcomeUnknown, "placement has not answered yet");
   if (outbox_.standing() == Standing::kNone) return replies->Add(std::move(caller), unknown);
   const auto gone = std::stable_partition(write->callers.begin(), write->callers.end(),
                                           [](const ClaimCaller& one) { return !one.gone(); });
@@ -155,7 +156,7 @@ std::optional<RecordWrites::Outgoing> Node::NextWrite(MonotonicTime now) {
   AnswerWaitersLocked(absl::OkStatus(), &replies);
   for (Write& write : writes_.TakeAbandoned()) {
     UndoLocked(std::move(write),
-               RefuseClaim(Kind::kTooLate, "the deadline passed before the write"), &replies);
+               RefuseClaim(Refused::kTooLate, "the deadline passed before the write"), &replies);
   }
   return writes_.Next(now);
 }
@@ -189,7 +190,7 @@ void Node::AnswerClaimLocked(Write* write, const absl::Status& answer, Monotonic
       write->withdraws ? absl::IsAborted(answer) && account_->HasClaim(write->claim) : answer.ok();
   if (applied) return GrantLocked(writes_.Take(uuid), replies);
   UndoLocked(writes_.Take(uuid),
-             answer.ok() ? RefuseClaim(Kind::kPlacementAway, "the claim was withdrawn")
+             answer.ok() ? RefuseClaim(Refused::kPlacementAway, "the claim was withdrawn")
                          : RefusalBy(answer, false),
              replies);
 }
@@ -210,20 +211,20 @@ void Node::Disconnect() {
   Replies replies;
   const FairLock lock(&mutex_);
   outbox_.Disconnect();
-  AnswerWaitersLocked(RefuseClaim(Kind::kPlacementAway, "the session with placement ended"),
+  AnswerWaitersLocked(RefuseClaim(Refused::kPlacementAway, "the session with placement ended"),
                       &replies);
   for (Write& write : writes_.Disconnect()) {
     const bool unsent = write.state == RecordWrites::State::kUnsent;
     // Placement may have written the end of the claim.
     if (!unsent && GivesBack(write)) answers_.Forget(ClaimIdOf(write.claim));
     UndoLocked(std::move(write),
-               unsent ? RefuseClaim(Kind::kPlacementAway, "the session with placement ended")
-                      : RefuseClaim(Kind::kOutcomeUnknown, "the answer of placement was lost"),
+               unsent ? RefuseClaim(Refused::kPlacementAway, "the session with placement ended")
+                      : RefuseClaim(Refused::kOutcomeUnknown, "the answer of placement was lost"),
                &replies);
   }
   for (ClaimCaller& caller : writes_.TakeCallers()) {
     replies.Add(std::move(caller),
-                RefuseClaim(Kind::kOutcomeUnknown, "the answer of placement was lost"));
+                RefuseClaim(Refused::kOutcomeUnknown, "the answer of placement was lost"));
   }
 }
 

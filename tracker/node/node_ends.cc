@@ -16,7 +16,7 @@
 namespace berth::tracker {
 namespace {
 
-using Kind = ClaimRefusalKind;
+using Refused = ClaimRefusalKind;
 using Write = RecordWrites::Write;
 
 constexpr int kTriesMax = 4;  // of the end of a claim whose records change all the time
@@ -74,7 +74,8 @@ absl::StatusOr<std::optional<Write>> Node::EndOfLocked(const OpenClaim& claim, C
     absl::StatusOr<Ending> moved = end == ClaimEnd::kConfirm
                                        ? ConfirmMove(claim.instance, *claim.migration)
                                        : RevertMove(claim.instance, *claim.migration);
-    if (!moved.ok()) return RefuseClaim(Kind::kWrongState, std::string(moved.status().message()));
+    if (!moved.ok())
+      return RefuseClaim(Refused::kWrongState, std::string(moved.status().message()));
     ending = *std::move(moved);
   }
   Write write;
@@ -99,11 +100,11 @@ void Node::AbortClaim(const std::string& claim_id, ClaimCaller caller) {
   }
   if (write->state != RecordWrites::State::kUnsent) {
     return replies.Add(std::move(caller),
-                       RefuseClaim(Kind::kUnsettled, "the claim waits for placement's answer"));
+                       RefuseClaim(Refused::kUnsettled, "the claim waits for placement's answer"));
   }
   const OpenClaim claim = write->claim;
   UndoLocked(writes_.Take(claim.instance.uuid),
-             RefuseClaim(Kind::kRecordConflict, "the claim was aborted"), &replies);
+             RefuseClaim(Refused::kRecordConflict, "the claim was aborted"), &replies);
   replies.Add(std::move(caller), ClaimResult{claim, true});
 }
 
@@ -126,12 +127,12 @@ void Node::EndLocked(const Uuid& instance_uuid, const std::string& claim_id, Cla
   if (!claim && end != ClaimEnd::kAbort) return replies->Add(std::move(caller), ClaimResult());
   if (!claim) {
     return replies->Add(std::move(caller),
-                        RefuseClaim(Kind::kNoSuchClaim,
+                        RefuseClaim(Refused::kNoSuchClaim,
                                     absl::StrCat("there is no claim ", claim_id, " on this node")));
   }
   if (write != nullptr) {
     return replies->Add(std::move(caller),
-                        RefuseClaim(Kind::kUnsettled,
+                        RefuseClaim(Refused::kUnsettled,
                                     "another write of the instance waits for placement's answer"));
   }
   absl::StatusOr<std::optional<Write>> fresh = EndOfLocked(*claim, end);
@@ -210,7 +211,7 @@ void Node::UpdateUsage(const Instance& known, ClaimCaller caller) {
   if (!writes.ok()) return replies.Add(std::move(caller), writes);
   if (waiters_.size() >= RecordWrites::kMax) {
     return replies.Add(std::move(caller),
-                       RefuseClaim(Kind::kOverloaded, "too many callers wait for records"));
+                       RefuseClaim(Refused::kOverloaded, "too many callers wait for records"));
   }
   waiters_.emplace_back(known, std::move(caller));
   AnswerWaitersLocked(absl::OkStatus(), &replies);
@@ -231,7 +232,7 @@ void Node::AnswerWaitersLocked(const absl::Status& status, Replies* replies) {
     } else if (!tracked || newer || account_->HasInstance(known.uuid, known.generation)) {
       answer = ClaimResult{{}, false, tracked};
     } else if (caller.gone()) {
-      answer = RefuseClaim(Kind::kTooLate, "placement has not sent the record yet");
+      answer = RefuseClaim(Refused::kTooLate, "placement has not sent the record yet");
     }
     if (!answer) {
       ++waiter;

@@ -43,7 +43,7 @@ v1::NumaCellUsage WireCellUsage(const HostCell& cell) {
   return wire;
 }
 
-std::string TextOf(const PropertyValue& value) {
+std::string StringOf(const PropertyValue& value) {
   const auto* const list = std::get_if<std::vector<std::string>>(&value);
   return list != nullptr ? absl::StrJoin(*list, ",") : std::get<std::string>(value);
 }
@@ -52,13 +52,13 @@ v1::PciPool WirePool(const DevicePool& pool) {
   v1::PciPool wire;
   for (const auto& [key, value] : pool.key.properties) {
     if (key == "vendor_id") {
-      wire.set_vendor_id(TextOf(value));
+      wire.set_vendor_id(StringOf(value));
     } else if (key == "product_id") {
-      wire.set_product_id(TextOf(value));
+      wire.set_product_id(StringOf(value));
     } else if (key == "dev_type") {
-      wire.set_type(WireDeviceType(TextOf(value)));
+      wire.set_type(WireDeviceType(StringOf(value)));
     } else {
-      (*wire.mutable_tags())[key] = TextOf(value);
+      (*wire.mutable_tags())[key] = StringOf(value);
     }
   }
   if (pool.key.numa_node) wire.set_numa_cell(*pool.key.numa_node);

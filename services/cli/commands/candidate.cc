@@ -16,7 +16,7 @@ namespace {
 namespace pb = ::berth::placement::v1;
 
 constexpr int kLimit = 20;
-constexpr int kNearMisses = 5;
+constexpr int kNearMissesShown = 5;
 
 struct CandidateArguments {
   QueryOptions query;
@@ -30,7 +30,7 @@ struct CandidateArguments {
 void SayWhy(Session& session, const pb::CandidateQuery& query) {
   pb::ExplainRequest request;
   *request.mutable_query() = query;
-  request.set_near_miss_limit(kNearMisses);
+  request.set_near_miss_limit(kNearMissesShown);
   pb::ExplainResponse answer;
   if (!session.Call(request, &answer).ok()) return;
   session.Say(absl::StripSuffix(ExplanationPage(answer.explanation(), session.screen), "\n"));

@@ -30,7 +30,7 @@ struct NodeArguments {
   std::string node;
 };
 
-struct AuditArguments {
+struct AskedNodeArguments {
   std::string node, tracker;
 };
 
@@ -89,7 +89,7 @@ absl::Status AuditFailed(const pb::AuditSummary& audit) {
 }
 
 // Orders the audit by a call to the tracker itself, and not through placement.
-absl::Status AuditAt(Session& session, const AuditArguments& arguments) {
+absl::Status AuditAt(Session& session, const AskedNodeArguments& arguments) {
   session.settings.endpoint = arguments.tracker;
   tracker::AuditNowRequest request;
   if (!arguments.node.empty() && !IsUuid(arguments.node)) {
@@ -114,7 +114,7 @@ absl::Status AuditAt(Session& session, const AuditArguments& arguments) {
   return printed.ok() ? failed : printed;
 }
 
-absl::Status Audit(Session& session, const AuditArguments& arguments) {
+absl::Status AuditNodes(Session& session, const AskedNodeArguments& arguments) {
   if (!arguments.tracker.empty()) return AuditAt(session, arguments);
   if (arguments.node.empty()) {
     return absl::InvalidArgumentError(
@@ -129,7 +129,7 @@ absl::Status Audit(Session& session, const AuditArguments& arguments) {
 }
 
 // Asks the tracker itself: the drifts at the moment, also those that are no finding yet.
-absl::Status DriftAt(Session& session, const AuditArguments& arguments) {
+absl::Status DriftAt(Session& session, const AskedNodeArguments& arguments) {
   session.settings.endpoint = arguments.tracker;
   tracker::GetNodeViewRequest request;
   if (!arguments.node.empty() && !IsUuid(arguments.node)) {
@@ -149,7 +149,7 @@ absl::Status DriftAt(Session& session, const AuditArguments& arguments) {
   return session.Print(answer, std::move(table), {answer.node().node_uuid()});
 }
 
-absl::Status Drift(Session& session, const AuditArguments& arguments) {
+absl::Status Drift(Session& session, const AskedNodeArguments& arguments) {
   if (!arguments.tracker.empty()) return DriftAt(session, arguments);
   pb::ListNodesRequest request;
   request.set_view(pb::NODE_VIEW_FULL);
@@ -192,7 +192,7 @@ void AddDrift(CLI::App& noun, Session& session) {
       AddVerb(noun, "drift",
               "Show where the account of a node differs from the allocations of its instances",
               "berth node drift\nberth node drift --tracker dc1-h07:7312");
-  AuditArguments& drifting = Does(drift, session, Drift);
+  AskedNodeArguments& drifting = Does(drift, session, Drift);
   drift->add_option("node", drifting.node,
                     "Name or uuid of the node; with --tracker the uuid, or nothing for its only "
                     "node. Without a node: the nodes that have reported a difference");
@@ -242,7 +242,7 @@ void AddNodeCommands(CLI::App& app, Session& session) {
       AddVerb(*noun, "audit", "Make the tracker audit a node now, and wait for the result",
               "berth node audit dc1-h07\nberth node audit --tracker dc1-h07:7312 "
               "4c3b24f1-1b60-4e43-a138-48194e0721b2");
-  AuditArguments& auditing = Does(audit, session, Audit);
+  AskedNodeArguments& auditing = Does(audit, session, AuditNodes);
   audit->add_option("node", auditing.node,
                     "Name or uuid of the node; with --tracker: its uuid, or nothing for all nodes "
                     "of that tracker");

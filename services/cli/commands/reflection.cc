@@ -24,7 +24,7 @@ struct ListArguments {
   std::string service;
 };
 
-struct DescribeArguments {
+struct SchemaArguments {
   std::string symbol;
 };
 
@@ -96,7 +96,7 @@ std::string FullSymbol(Reflection& reflection, const std::string& symbol) {
   return parts.size() == 2 ? absl::StrCat(*service, ".", parts[1]) : *service;
 }
 
-absl::Status Describe(Session& session, const DescribeArguments& arguments) {
+absl::Status DescribeSchema(Session& session, const SchemaArguments& arguments) {
   Reflection reflection(session);
   const std::string symbol = FullSymbol(reflection, arguments.symbol);
   BERTH_RETURN_IF_ERROR(reflection.Load(symbol));
@@ -232,7 +232,7 @@ void AddReflectionCommands(CLI::App& app, Session& session) {
               "berth describe berth.placement.v1.Inventory",
               "Raw gRPC");
   describe
-      ->add_option("symbol", Does(describe, session, Describe).symbol,
+      ->add_option("symbol", Does(describe, session, DescribeSchema).symbol,
                    "The name of the service, method, message or enum")
       ->required();
 }

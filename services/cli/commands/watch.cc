@@ -19,7 +19,7 @@ namespace {
 
 namespace pb = ::berth::placement::v1;
 
-constexpr char kMethod[] = "/berth.placement.v1.WatchService/Watch";
+constexpr char kWatchMethod[] = "/berth.placement.v1.WatchService/Watch";
 constexpr absl::Duration kResumeAfter = absl::Seconds(1);
 // The number of consecutive streams without any message after which the command gives up.
 constexpr int kAttemptsMax = 5;
@@ -126,9 +126,9 @@ absl::Status Watch(Session& session, const WatchArguments& arguments) {
   ShowWatched show(session, arguments.revisions_max);
   int attempts = 0;
   while (true) {  // ends with an error, an interrupt, or enough revisions
-    absl::Status status =
-        session.Server().Stream(kMethod, {request.SerializeAsString()}, session.settings.timeout,
-                                [&show](const std::string& bytes) { return show.Take(bytes); });
+    absl::Status status = session.Server().Stream(
+        kWatchMethod, {request.SerializeAsString()}, session.settings.timeout,
+        [&show](const std::string& bytes) { return show.Take(bytes); });
     if (show.enough() || ReasonOf(status) == kInterrupted) return absl::OkStatus();
     attempts = show.TakeTold() ? 0 : attempts + 1;
     // If no revision was received completely, the command cannot continue: another stream would

@@ -22,7 +22,7 @@
 namespace berth::cli {
 namespace {
 
-constexpr int kMessageBytesMax = 64 << 20;
+constexpr int kAnswerBytesMax = 64 << 20;
 constexpr absl::Duration kCertificateStep = absl::Seconds(1);
 constexpr absl::Duration kLook =
     absl::Milliseconds(50);  // time between two checks for an interrupt
@@ -110,7 +110,7 @@ class Connection::Impl {
     }
     grpc::ChannelArguments arguments;
     arguments.SetUserAgentPrefix(absl::StrCat("berth/", services::kVersion));
-    arguments.SetMaxReceiveMessageSize(kMessageBytesMax);
+    arguments.SetMaxReceiveMessageSize(kAnswerBytesMax);
     arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
     channel = grpc::CreateCustomChannel(endpoint, credentials, arguments);
     stub = std::make_unique<grpc::GenericStub>(channel);

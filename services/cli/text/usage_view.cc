@@ -15,7 +15,7 @@ namespace {
 
 namespace pb = ::berth::placement::v1;
 
-constexpr int kBarWidth = 10;
+constexpr int kUsageBarWidth = 10;
 
 // Returns how full a class is, in percent. Without colours, because Table would remove them.
 std::string Share(int64_t used, int64_t capacity, const Screen& screen) {
@@ -23,7 +23,8 @@ std::string Share(int64_t used, int64_t capacity, const Screen& screen) {
       capacity <= 0 ? 0 : 100.0 * static_cast<double>(used) / static_cast<double>(capacity);
   const std::string number = absl::StrFormat("%3.0f%%", percent);
   const Screen plain{.bars = screen.bars};
-  return screen.bars ? absl::StrCat(Bar(used, capacity, kBarWidth, plain), " ", number) : number;
+  return screen.bars ? absl::StrCat(Bar(used, capacity, kUsageBarWidth, plain), " ", number)
+                     : number;
 }
 
 }  // namespace

@@ -19,7 +19,7 @@ using enum MigrationType;
 
 constexpr char kSource[] = "n1{VCPU:2} n1-gpu{VGPU:1}";
 constexpr char kDestination[] = "n2{VCPU:3}";
-constexpr char kBoth[] = "n1{VCPU:2} n1-gpu{VGPU:1} n2{VCPU:3}";
+constexpr char kBothHosts[] = "n1{VCPU:2} n1-gpu{VGPU:1} n2{VCPU:3}";
 
 struct EndCase {
   MigrationType type;
@@ -38,7 +38,7 @@ constexpr EndCase kEndCases[] = {
     {kLive, kCompleted, 2, "completed", kDestination},
     {kLive, kFailed, 1, "failed", kSource},
     {kLive, kCancelled, 1, "cancelled", kSource},
-    {kEvacuation, kDone, 2, "done", kBoth},
+    {kEvacuation, kDone, 2, "done", kBothHosts},
     {kEvacuation, kCompleted, 2, "completed", kDestination},
     {kEvacuation, kFailed, 1, "failed", kSource},
 };
@@ -69,7 +69,7 @@ TEST(RulesMove, AnEvacuationIsCompletedByItsSource) {
   move.Begin(kEvacuation, false);
   EXPECT_EQ(move.Answer(move.End(kCompleted)), "INSTANCE_ELSEWHERE end");  // T-147
   ASSERT_EQ(move.Answer(move.End(kDone, 2)), "OK");
-  EXPECT_EQ(move.Held("vm"), kBoth);  // T-148
+  EXPECT_EQ(move.Held("vm"), kBothHosts);  // T-148
   const InstanceRecord arrived = *move.Instance();
   EndMove completed = move.End(kCompleted);
   completed.tracker = MoveWorld::Tracker(1);
@@ -107,7 +107,7 @@ TEST(RulesMove, AnEvacuationThatIsDoneHoldsBothSides) {
     move.world().Must(SetLease{move.world().consumer(consumer), {}, absl::Minutes(1)});
   }
   ASSERT_EQ(move.Answer(move.End(kDone, 2)), "OK");
-  EXPECT_EQ(move.Held("vm"), kBoth);  // T-148, T-221
+  EXPECT_EQ(move.Held("vm"), kBothHosts);  // T-148, T-221
   EXPECT_EQ(move.Held("move"), "");
   const ConsumerPtr held = move.world().state().FindConsumer(move.world().consumer("vm"));
   EXPECT_EQ(held->lease_expires_at, std::nullopt);  // T-148

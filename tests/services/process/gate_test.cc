@@ -47,7 +47,7 @@ namespace acl = access::v1;
 namespace pb = placement::v1;
 using grpc::StatusCode;
 
-constexpr char kDomain[] = "berth.test";
+constexpr char kGateDomain[] = "berth.test";
 
 // A server with all services of Berth. Their handlers answer UNIMPLEMENTED, so a call that gets
 // another error did not reach its handler.
@@ -83,7 +83,7 @@ class GateTest : public ::testing::Test {
     if (with_tls) {
       const auto paths = testing::WriteCertificates(
           directory_, "server", ca_.Issue("spiffe://berth.test/placement/p"), ca_.pem());
-      options.tls = {{paths.certificate, paths.key, paths.ca}, kDomain};
+      options.tls = {{paths.certificate, paths.key, paths.ca}, kGateDomain};
       CertificateUse use;
       use.server = true;
       auto tls = Tls::Open(options.tls, use, [](bool, const std::string&) {});
