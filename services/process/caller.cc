@@ -5,7 +5,6 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
-#include "absl/time/clock.h"
 #include "grpc/grpc_security_constants.h"
 #include "grpcpp/server_context.h"
 #include "services/process/certificates.h"
@@ -50,7 +49,9 @@ Caller CallerOf(const grpc::ServerContextBase& context) {
 }
 
 absl::Duration TimeLeft(const grpc::ServerContextBase& context, absl::Duration longest) {
-  return std::min(absl::FromChrono(context.deadline()) - absl::Now(), longest);
+  const gpr_timespec deadline = context.raw_deadline();
+  const gpr_timespec left = gpr_time_sub(deadline, gpr_now(deadline.clock_type));
+  return std::min(absl::Seconds(left.tv_sec) + absl::Nanoseconds(left.tv_nsec), longest);
 }
 
 }  // namespace berth::services

@@ -1,9 +1,13 @@
 // Caller: who makes a call, according to the certificate with which the connection was opened.
-// TimeLeft: for how long the caller waits.
+// TimeLeft, Within: for how long a caller waits, by the clock by which gRPC measures it, which nobody
+// sets. As times of the wall clock deadlines would be wrong by an hour for the seconds after somebody
+// sets that clock by an hour: Abseil looks at it now and then.
 //
 // A plain value, and functions that read a call. Thread-safe.
 #ifndef BERTH_SERVICES_PROCESS_CALLER_H_
 #define BERTH_SERVICES_PROCESS_CALLER_H_
+
+#include <grpc/support/time.h>
 
 #include <string>
 
@@ -33,9 +37,13 @@ struct Caller {
 Caller CallerOf(const grpc::ServerContextBase& context);
 
 // The time from now to the deadline of the call, at most `longest`. To be called once, when the
-// call arrives: the handler adds the result to the boot clock. gRPC itself measures the deadline by
-// a clock that nobody sets, but tells it as a time of the wall clock of the moment.
+// call arrives: the handler adds the result to the boot clock.
 absl::Duration TimeLeft(const grpc::ServerContextBase& context, absl::Duration longest);
+
+// For what takes a deadline: `length` from the moment at which gRPC takes it.
+inline gpr_timespec Within(absl::Duration length) {
+  return gpr_time_from_nanos(absl::ToInt64Nanoseconds(length), GPR_TIMESPAN);
+}
 
 }  // namespace berth::services
 

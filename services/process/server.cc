@@ -1,6 +1,5 @@
 #include "services/process/server.h"
 
-#include <chrono>
 #include <fstream>
 #include <thread>
 #include <utility>
@@ -18,6 +17,7 @@
 #include "placement/ground/check.h"
 #include "placement/ground/status_macros.h"
 #include "services/process/access_service.h"
+#include "services/process/caller.h"
 #include "services/process/gate.h"
 #include "services/process/log.h"
 
@@ -130,7 +130,7 @@ class Server::Impl {
 Server::Server(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 Server::~Server() {
   impl_->health.Stop();
-  if (impl_->server != nullptr) impl_->server->Shutdown(std::chrono::system_clock::now());
+  if (impl_->server != nullptr) impl_->server->Shutdown(Within(absl::ZeroDuration()));
 }
 
 absl::StatusOr<std::unique_ptr<Server>> Server::Start(const ServerOptions& options,
@@ -178,7 +178,7 @@ bool Server::Drain(const std::function<void()>& end_streams) {
   absl::SleepFor(impl_->options.drain_delay);
   if (end_streams) end_streams();
   const placement::BootTime begun = placement::BootNow();
-  impl_->server->Shutdown(absl::ToChronoTime(absl::Now() + impl_->options.drain_max));
+  impl_->server->Shutdown(Within(impl_->options.drain_max));
   return placement::BootNow() - begun < impl_->options.drain_max;
 }
 

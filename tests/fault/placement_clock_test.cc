@@ -196,6 +196,14 @@ TEST_F(PlacementClock, CallsKeepTheirDeadlines) {
   }
 }
 
+// Abseil goes by the processor's counter for seconds, once it has compared it with the wall clock.
+TEST_F(PlacementClock, SetBackTakesNoTimeFromACall) {
+  const absl::Time until = absl::Now() + kTimesPromised * kDownTime;
+  while (absl::Now() < until) ExpectClaim();
+  clock_.SetAhead(-absl::Hours(1));
+  for (int i = 0; i < 10; ++i) ExpectClaim();
+}
+
 TEST_F(PlacementClock, LeasesEndWhenTheyShould) {
   for (const absl::Duration ahead : {absl::Hours(1), -absl::Hours(1)}) {
     ASSERT_EQ(Consumers(), 0);

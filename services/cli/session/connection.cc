@@ -7,7 +7,6 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "absl/time/clock.h"
 #include "grpcpp/create_channel.h"
 #include "grpcpp/generic/generic_stub.h"
 #include "grpcpp/security/credentials.h"
@@ -16,6 +15,7 @@
 #include "placement/ground/mutex.h"
 #include "placement/ground/status_macros.h"
 #include "services/cli/session/failure.h"
+#include "services/process/caller.h"
 #include "services/process/spiffe_id.h"
 #include "services/process/version.h"
 
@@ -159,7 +159,7 @@ class Connection::Impl {
     bool ok = false;
     bool cancelled = false;
     while (true) {
-      const auto until = absl::ToChronoTime(absl::Now() + kLook);
+      const auto until = services::Within(kLook);
       if (queue.AsyncNext(&tag, &ok, until) != grpc::CompletionQueue::TIMEOUT) return ok;
       if (tick) tick();
       LookAtCertificates();
@@ -196,7 +196,7 @@ absl::Status Connection::Connect(const std::string& method, absl::Duration timeo
                      {{{"endpoint", endpoint_}}});
     }
     const absl::Duration look = std::min(deadline - placement::BootNow(), kLook);
-    impl_->channel->WaitForStateChange(state, absl::ToChronoTime(absl::Now() + look));
+    impl_->channel->WaitForStateChange(state, services::Within(look));
     state = impl_->channel->GetState(/*try_to_connect=*/true);
   }
   return absl::OkStatus();
@@ -206,7 +206,7 @@ absl::StatusOr<std::string> Connection::Call(const std::string& method, const st
                                              absl::Duration timeout) {
   BERTH_RETURN_IF_ERROR(Connect(method, timeout));
   grpc::ClientContext context;
-  context.set_deadline(absl::ToChronoTime(absl::Now() + timeout));
+  context.set_deadline(services::Within(timeout));
   const auto call = impl_->stub->PrepareUnaryCall(&context, method, Bytes(request), &impl_->queue);
   grpc::ByteBuffer answer;
   grpc::Status status;
@@ -224,7 +224,7 @@ absl::Status Connection::Stream(const std::string& method, const std::vector<std
                                 const std::function<void(size_t)>& sent) {
   BERTH_RETURN_IF_ERROR(Connect(method, timeout.value_or(absl::Seconds(10))));
   grpc::ClientContext context;
-  if (timeout) context.set_deadline(absl::ToChronoTime(absl::Now() + *timeout));
+  if (timeout) context.set_deadline(services::Within(*timeout));
   const auto call = impl_->stub->PrepareCall(&context, method, &impl_->queue);
   call->StartCall(this);
   bool writing = impl_->Wait(&context, tick_);

@@ -120,7 +120,7 @@ TEST(LedgerNodeFacts, OfManyNodesAreWrittenInSeveralBatches) {
     report.providers.resize(1);
     report.providers[0].id = report.node;
     report.providers[0].name = report.node_name;
-    decisions.push_back(writer.Begin(WithId(report, "")));
+    decisions.push_back(writer.Begin(WithId(report, ""), absl::Minutes(2)));
   }
   for (std::future<Decision>& decision : decisions) EXPECT_EQ(ReasonOf(decision.get()), "OK");
   const auto database = ConnectOrDie(url);
