@@ -3,9 +3,9 @@
 # berth_batch_targets()
 #
 # Called once, after all targets are there: for each target below the calling folder makes files that include its sources,
-# at most BERTH_BATCH_SIZE at a time and about as many in each, and compiles these instead. It does what CMake's UNITY_BUILD does, except that a batch names its
-# sources by their paths below the checkout. So it has the same bytes in each checkout, and the compiler's cache, which
-# compares bytes, finds it without a run of the preprocessor.
+# at most BERTH_BATCH_SIZE at a time and about as many in each, and compiles these instead. It does what CMake's UNITY_BUILD
+# does, except that a batch names its sources by their paths below the checkout. So it has the same bytes in each checkout, and
+# the compiler's cache, which compares bytes, finds it without a run of the preprocessor.
 #
 # In a release the sources of a batch come from one folder. The linker takes an object whole, with the libraries that it needs: an
 # object that mixes rooms would bring the ledger, and PostgreSQL's library, into the tracker. Other builds mix rooms, since fewer
@@ -15,9 +15,12 @@
 option(BERTH_BATCHES "Compile sources of one library or program in batches" ON)
 set(BERTH_BATCH_SIZE 24 CACHE STRING "Sources in a batch")
 
-# A batch that includes gRPC takes up to 3 GB. Fewer are compiled at a time where the machine has not as much for each core.
+# A batch takes 1 to 3 GB, those with gRPC most. Where the machine has less than 2 GB for each core fewer are compiled at a time.
 cmake_host_system_information(RESULT megabytes QUERY TOTAL_PHYSICAL_MEMORY)
-math(EXPR at_a_time "${megabytes} / 3000 + 1")
+math(EXPR at_a_time "${megabytes} / 2000")
+if(at_a_time EQUAL 0)
+  set(at_a_time 1)
+endif()
 set_property(GLOBAL APPEND PROPERTY JOB_POOLS berth_compile=${at_a_time})
 set(CMAKE_JOB_POOL_COMPILE berth_compile)
 

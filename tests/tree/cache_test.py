@@ -56,11 +56,12 @@ def main():
                 seen.append(compile_in(tree, preset, pathlib.Path(scratch) / "cache"))
             shutil.rmtree(trees[0])
             with (trees[1] / CHANGED).open("a", encoding="utf-8") as source:
-                source.write("// changed\n")
-            compile_in(trees[1], preset, pathlib.Path(scratch) / "cache")
-            (_, compiled), (found, compiled_again) = seen
-            print(f"{preset}: the first copy compiled {compiled}, the second found {found} and compiled {compiled_again}")
-            failed = failed or compiled == 0 or compiled_again != 0 or found != compiled
+                source.write("static_assert(true);\n")
+            seen.append(compile_in(trees[1], preset, pathlib.Path(scratch) / "cache"))
+            (_, compiled), (found, compiled_again), (_, changed) = seen
+            print(f"{preset}: the first copy compiled {compiled}, the second found {found} and compiled {compiled_again}, "
+                  f"after a change {changed}")
+            failed = failed or compiled == 0 or compiled_again != 0 or found != compiled or changed != 1
     return 1 if failed else 0
 
 
