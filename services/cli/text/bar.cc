@@ -11,7 +11,6 @@ namespace {
 constexpr char kRed[] = "\x1b[31m";
 constexpr char kYellow[] = "\x1b[33m";
 constexpr char kGreen[] = "\x1b[32m";
-constexpr char kEndOfColour[] = "\x1b[0m";
 constexpr double kNearlyFull = 0.8;
 
 int FullBlocks(int64_t used, int64_t capacity, int width) {
@@ -31,7 +30,7 @@ std::string Bar(int64_t used, int64_t capacity, int width, const Screen& screen)
   if (!screen.colour) return blocks;
   const bool nearly = static_cast<double>(used) >= kNearlyFull * static_cast<double>(capacity);
   const char* colour = used >= capacity ? kRed : nearly ? kYellow : kGreen;
-  return absl::StrCat(colour, blocks, kEndOfColour);
+  return absl::StrCat(colour, blocks, kPlain);
 }
 
 }  // namespace berth::cli

@@ -14,6 +14,9 @@ struct Screen {
   bool progress = false;  // a progress line may be shown and replaced
 };
 
+// Ends what a colour or bold letters have begun, on a terminal.
+inline constexpr char kPlain[] = "\x1b[0m";
+
 }  // namespace berth::cli
 
 #endif  // BERTH_SERVICES_CLI_TEXT_SCREEN_H_

@@ -18,7 +18,6 @@ namespace {
 constexpr int kGap = 2;
 constexpr int kTextWidthMin = 8;
 constexpr char kBold[] = "\x1b[1m";
-constexpr char kPlain[] = "\x1b[0m";
 
 bool Before(const std::string& left, const std::string& right) {
   double left_number = 0;
