@@ -37,16 +37,16 @@ namespace {
 namespace pb = ::berth::placement::v1;
 namespace tracker_pb = ::berth::tracker::v1;
 
-constexpr char kHost[] = "killed-host";
+constexpr char kKilledHost[] = "killed-host";
 constexpr int kClients = 2;
 constexpr int kInstances = 3;  // of each client
-constexpr absl::Duration kCallMax = absl::Seconds(20);
+constexpr absl::Duration kClaimCallMax = absl::Seconds(20);
 constexpr absl::Duration kStartMax = absl::Seconds(60);
 constexpr absl::Duration kRunMax = absl::Milliseconds(120);  // of the tracker, once claims begin
 
 std::unique_ptr<grpc::ClientContext> Context() {
   auto context = std::make_unique<grpc::ClientContext>();
-  context->set_deadline(absl::ToChronoTime(absl::Now() + kCallMax));
+  context->set_deadline(absl::ToChronoTime(absl::Now() + kClaimCallMax));
   return context;
 }
 
@@ -106,7 +106,7 @@ class ClaimKill : public testing::Test {
         directory_.path(),
         std::vector<std::string>{
             "--placement=" + placement_->address(), "--hypervisor=" + daemon_->QemuUri(),
-            absl::StrCat("--host=", kHost), absl::StrCat("--cpu-dedicated-set=0-", cpus - 1),
+            absl::StrCat("--host=", kKilledHost), absl::StrCat("--cpu-dedicated-set=0-", cpus - 1),
             "--instances-path=/proc", "--update-resources-interval=-1"});
     ASSERT_TRUE(tracker_->AwaitAddress().ok()) << tracker_->Log();
     claims_ = tracker_pb::TrackerService::NewStub(ConnectTo(tracker_->address()));
@@ -139,7 +139,8 @@ class ClaimKill : public testing::Test {
       return;
     }
     const int cpu = response.claim().numa_cells(0).pinning().at(0);
-    EXPECT_EQ(Get(record.uuid()).host(), kHost) << "a claim was answered before it was recorded";
+    EXPECT_EQ(Get(record.uuid()).host(), kKilledHost)
+        << "a claim was answered before it was recorded";
     caller->granted[record.uuid()] = cpu;
     ++grants_;
   }
@@ -166,7 +167,7 @@ class ClaimKill : public testing::Test {
     const absl::Duration moment = kRunMax * (static_cast<double>(random_() % 1000) / 1000);
     EXPECT_EQ(tracker_->AwaitEnd(moment), -1) << tracker_->Log();
     tracker_->Signal(SIGKILL);
-    EXPECT_EQ(tracker_->AwaitEnd(kCallMax), 128 + SIGKILL);
+    EXPECT_EQ(tracker_->AwaitEnd(kClaimCallMax), 128 + SIGKILL);
     stop = true;
     for (std::thread& thread : threads) thread.join();
     ASSERT_TRUE(grants) << callers_[0].refusal << "\n" << callers_[1].refusal;
@@ -176,7 +177,7 @@ class ClaimKill : public testing::Test {
     for (const Caller& caller : callers_) {
       for (const std::string& uuid : caller.instances) {
         const pb::Instance record = Get(uuid);
-        const bool here = record.host() == kHost;
+        const bool here = record.host() == kKilledHost;
         if (const auto granted = caller.granted.find(uuid); granted != caller.granted.end()) {
           ASSERT_TRUE(here) << "a granted claim of " << uuid << " is lost";          // T-399
           EXPECT_EQ(record.numa_cells(0).pinning().at(0), granted->second) << uuid;  // T-399

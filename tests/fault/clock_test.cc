@@ -27,16 +27,16 @@ namespace {
 namespace pb = ::berth::placement::v1;
 namespace tracker_pb = ::berth::tracker::v1;
 
-constexpr absl::Duration kWaitMax = absl::Seconds(60);
+constexpr absl::Duration kStepMax = absl::Seconds(60);
 
 std::unique_ptr<grpc::ClientContext> ContextOfCall() {
   auto context = std::make_unique<grpc::ClientContext>();
-  context->set_deadline(absl::ToChronoTime(absl::Now() + kWaitMax));
+  context->set_deadline(absl::ToChronoTime(absl::Now() + kStepMax));
   return context;
 }
 
 bool AwaitThat(const std::function<bool()>& holds) {
-  const absl::Time until = absl::Now() + kWaitMax;
+  const absl::Time until = absl::Now() + kStepMax;
   while (!holds()) {
     if (absl::Now() > until) return false;
     std::this_thread::sleep_for(std::chrono::milliseconds(20));

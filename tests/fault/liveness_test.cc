@@ -25,12 +25,14 @@ namespace {
 
 namespace pb = ::berth::placement::v1;
 
-constexpr absl::Duration kDownTime = absl::Seconds(2);
+constexpr absl::Duration kPairDownTime = absl::Seconds(2);
 constexpr absl::Duration kWatched = absl::Seconds(6);  // several times as long
-constexpr absl::Duration kWaitMax = absl::Seconds(60);
+constexpr absl::Duration kVerdictMax = absl::Seconds(60);
 constexpr absl::Duration kLook = absl::Milliseconds(20);  // between two looks
 
-bool Await(const std::function<bool()>& condition) { return AwaitWithin(kWaitMax, condition); }
+bool AwaitVerdict(const std::function<bool()>& condition) {
+  return AwaitWithin(kVerdictMax, condition);
+}
 
 // One of the processes.
 class Judge {
@@ -38,7 +40,7 @@ class Judge {
   explicit Judge(const std::string& url)
       : server_(directory_.path(),
                 {"--database=" + url,
-                 absl::StrCat("--service-down-time=", absl::FormatDuration(kDownTime))}) {
+                 absl::StrCat("--service-down-time=", absl::FormatDuration(kPairDownTime))}) {
     const absl::Status started = server_.AwaitAddress();
     EXPECT_TRUE(started.ok()) << started.message();
     stub_ = pb::FleetService::NewStub(ConnectTo(server_.address()));
@@ -47,12 +49,12 @@ class Judge {
   const std::string& address() const { return server_.address(); }
   void Kill() {
     server_.Signal(SIGKILL);
-    EXPECT_EQ(server_.AwaitEnd(kWaitMax), 128 + SIGKILL);
+    EXPECT_EQ(server_.AwaitEnd(kVerdictMax), 128 + SIGKILL);
   }
   // The only service there is; nothing where there is none.
   std::optional<pb::Service> Find() {
     grpc::ClientContext context;
-    context.set_deadline(absl::ToChronoTime(absl::Now() + kWaitMax));
+    context.set_deadline(absl::ToChronoTime(absl::Now() + kVerdictMax));
     pb::ListServicesResponse response;
     if (!stub_->ListServices(&context, {}, &response).ok()) return std::nullopt;
     if (response.services_size() != 1) return std::nullopt;
@@ -96,7 +98,7 @@ class PairLiveness : public testing::Test {
 TEST_F(PairLiveness, IsJudgedByWhatEitherProcessHears) {
   StartTracker(*first_);
   for (Judge* judge : {first_.get(), second_.get()}) {
-    ASSERT_TRUE(Await([&] { return judge->Says(pb::SERVICE_STATE_UP); })) << tracker_->Log();
+    ASSERT_TRUE(AwaitVerdict([&] { return judge->Says(pb::SERVICE_STATE_UP); })) << tracker_->Log();
   }
   const absl::Time begun = absl::Now();
   while (absl::Now() < begun + kWatched) {
@@ -108,14 +110,14 @@ TEST_F(PairLiveness, IsJudgedByWhatEitherProcessHears) {
 
   first_->Kill();
   const absl::Time killed = absl::Now();
-  ASSERT_TRUE(Await([&] { return second_->Says(pb::SERVICE_STATE_DOWN); }));
+  ASSERT_TRUE(AwaitVerdict([&] { return second_->Says(pb::SERVICE_STATE_DOWN); }));
   const absl::Duration silence = absl::Now() - killed;
-  EXPECT_LT(silence, 5 * kDownTime);
+  EXPECT_LT(silence, 5 * kPairDownTime);
 
   tracker_.reset();
   StartTracker(*second_);
   const absl::Time started = absl::Now();
-  ASSERT_TRUE(Await([&] { return second_->Says(pb::SERVICE_STATE_UP); })) << tracker_->Log();
+  ASSERT_TRUE(AwaitVerdict([&] { return second_->Says(pb::SERVICE_STATE_UP); })) << tracker_->Log();
   std::printf(
       "down %.2f s after the holder of the stream was killed; up %.2f s after the tracker came "
       "to the other\n",

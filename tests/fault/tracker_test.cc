@@ -54,7 +54,9 @@ int FromEnvironment(const char* name, int otherwise) {
   return text == nullptr ? otherwise : std::max(1, std::atoi(text));
 }
 
-bool Await(const std::function<bool()>& condition) { return AwaitWithin(kReturnMax, condition); }
+bool AwaitReturn(const std::function<bool()>& condition) {
+  return AwaitWithin(kReturnMax, condition);
+}
 
 std::string InventoryText(const std::string& name, int64_t total, int64_t reserved, double ratio) {
   return absl::StrCat(name, " total ", total, " reserved ", reserved, " ratio ", ratio);
@@ -197,7 +199,7 @@ class TrackerFault : public testing::Test {
   // The tracker comes up, and what it has to tell is told: what the host has at its first sight.
   void LearnTraits() {
     StartTracker();
-    ASSERT_TRUE(Await([this] {
+    ASSERT_TRUE(AwaitReturn([this] {
       const std::vector<pb::Provider> providers = Providers();
       if (providers.empty()) return false;
       traits_.assign(providers[0].traits().begin(), providers[0].traits().end());
@@ -208,16 +210,16 @@ class TrackerFault : public testing::Test {
 
   // Without any order: the start, the events and the stream's own return bring it.
   void AwaitRight(const std::string& when) {
-    ASSERT_TRUE(Await([this] { return Held() == Real(); })) << when << "\nheld:\n"
-                                                            << Held() << "\nreal:\n"
-                                                            << Real() << "\n"
-                                                            << tracker_->Log();
+    ASSERT_TRUE(AwaitReturn([this] { return Held() == Real(); })) << when << "\nheld:\n"
+                                                                  << Held() << "\nreal:\n"
+                                                                  << Real() << "\n"
+                                                                  << tracker_->Log();
   }
 
   // Has the node audited through placement, which answers once it has what the pass caused.
   void Audit() {
     grpc::Status status;
-    EXPECT_TRUE(Await([&] {
+    EXPECT_TRUE(AwaitReturn([&] {
       pb::AuditNodeRequest request;
       request.set_node_uuid(Identity());
       pb::AuditNodeResponse response;

@@ -29,7 +29,7 @@ TESTS = {"through": ("history/history_test", "History.HoldsThroughKillsPausesAnd
          "leases": ("placement/ledger_worlds_test", "LedgerLease.*"),
          "requests": ("placement/placement_ledger_test", "LedgerRequest.*"),
          "claims": ("tracker/tracker_account_test", "*"),
-         "clock": ("fault/placement_clock_test", "PlacementClock.SetForwardsTakesNoLivingHostDown"),
+         "clock": ("fault/fault_test", "PlacementClock.SetForwardsTakesNoLivingHostDown"),
          "uuids": ("tracker/tracker_uplink_test", "ApplyPush.UuidsInUpperCaseNameTheSameThings"),
          "details": ("services/services_wire_test", "RecordWriteForm.EveryUuidIsCanonicalOrRefused"),
          "withdrawal": ("tracker/tracker_uplink_test", "ClaimTest.AWithdrawalHasIdsAndGenerationsOnly"),
