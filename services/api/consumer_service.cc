@@ -5,6 +5,7 @@
 #include "services/api/services.h"
 #include "services/wire/allocation.h"
 #include "services/wire/consumer.h"
+#include "services/wire/form.h"
 
 namespace berth::services {
 namespace {
@@ -12,18 +13,6 @@ namespace {
 using placement::ConsumerId;
 using placement::ProviderId;
 using placement::State;
-
-// Fails with INVALID_FIELD for a time before year 1 or after year 9999.
-absl::StatusOr<absl::Time> TimeOf(absl::string_view field,
-                                  const google::protobuf::Timestamp& time) {
-  constexpr int64_t kSecondsMin = -62'135'596'800;
-  constexpr int64_t kSecondsMax = 253'402'300'799;
-  if (time.seconds() < kSecondsMin || time.seconds() > kSecondsMax || time.nanos() < 0 ||
-      time.nanos() > 999'999'999) {
-    return InvalidField(field, "must be a time in the years 1 to 9999");
-  }
-  return absl::FromUnixSeconds(time.seconds()) + absl::Nanoseconds(time.nanos());
-}
 
 absl::StatusOr<placement::ConsumerFilter> ConsumerFilterOf(
     const pb::ListConsumersRequest& request) {

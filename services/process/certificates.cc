@@ -148,7 +148,7 @@ absl::StatusOr<ReadKey> ReadPrivateKey(const std::string& path, const std::strin
   return BadFile("the key", path, "has no private key in the form PEM");
 }
 
-absl::Time TimeOf(const ASN1_TIME* time) {
+absl::Time TimeOfAsn1(const ASN1_TIME* time) {
   std::tm parts = {};
   if (ASN1_TIME_to_tm(time, &parts) != 1) return absl::InfinitePast();
   return absl::FromTM(parts, absl::UTCTimeZone());
@@ -159,8 +159,8 @@ std::string Shown(absl::Time time) {
 }
 
 absl::Status CheckTimes(const std::string& path, const X509* certificate, absl::Time now) {
-  const absl::Time begin = TimeOf(X509_get0_notBefore(certificate));
-  const absl::Time end = TimeOf(X509_get0_notAfter(certificate));
+  const absl::Time begin = TimeOfAsn1(X509_get0_notBefore(certificate));
+  const absl::Time end = TimeOfAsn1(X509_get0_notAfter(certificate));
   if (now < begin) {
     return BadFile("the certificate", path,
                    absl::StrCat("is valid only from ", Shown(begin), ", and now it is ", Shown(now),
@@ -296,7 +296,7 @@ absl::StatusOr<CheckedCertificates> CheckCertificates(const CertificateTexts& fi
     BERTH_RETURN_IF_ERROR(CheckChain(files, chain, cas, X509_PURPOSE_SSL_CLIENT, now));
   }
   checked.texts = {PemOf(chain), key.text, PemOf(cas)};
-  checked.not_after = TimeOf(X509_get0_notAfter(own));
+  checked.not_after = TimeOfAsn1(X509_get0_notAfter(own));
   return checked;
 }
 
@@ -307,7 +307,7 @@ absl::Time CertificateEnd(const std::string& pem) {
     ERR_clear_error();
     return absl::InfinitePast();
   }
-  return TimeOf(X509_get0_notAfter(certificate.get()));
+  return TimeOfAsn1(X509_get0_notAfter(certificate.get()));
 }
 
 }  // namespace berth::services

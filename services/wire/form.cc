@@ -152,6 +152,17 @@ void SetTime(absl::Time time, google::protobuf::Timestamp* to) {
       static_cast<int32_t>(absl::ToInt64Nanoseconds(time - absl::FromUnixSeconds(seconds))));
 }
 
+absl::StatusOr<absl::Time> TimeOf(absl::string_view field,
+                                  const google::protobuf::Timestamp& time) {
+  constexpr int64_t kSecondsMin = -62'135'596'800;
+  constexpr int64_t kSecondsMax = 253'402'300'799;
+  if (time.seconds() < kSecondsMin || time.seconds() > kSecondsMax || time.nanos() < 0 ||
+      time.nanos() > 999'999'999) {
+    return InvalidField(field, "must be a time in the years 1 to 9999");
+  }
+  return absl::FromUnixSeconds(time.seconds()) + absl::Nanoseconds(time.nanos());
+}
+
 absl::Duration DurationOf(const google::protobuf::Duration& duration) {
   return absl::Seconds(duration.seconds()) + absl::Nanoseconds(duration.nanos());
 }

@@ -106,6 +106,8 @@ placement::Revision RevisionOf(const pb::Revision& revision);
 void SetRevision(const placement::Revision& revision, pb::Revision* to);
 void SetDuration(absl::Duration duration, google::protobuf::Duration* to);
 void SetTime(absl::Time time, google::protobuf::Timestamp* to);
+// INVALID_FIELD if `time`, the value of `field`, is before year 1, after year 9999, or is no time.
+absl::StatusOr<absl::Time> TimeOf(absl::string_view field, const google::protobuf::Timestamp& time);
 absl::Duration DurationOf(const google::protobuf::Duration& duration);
 
 // The names of `traits`, sorted. A trait that is no longer in the catalog is left out.

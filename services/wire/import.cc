@@ -18,19 +18,12 @@ using placement::ProviderId;
 
 namespace {
 
-// The range of a Timestamp: the years 1 to 9999.
-constexpr int64_t kSecondsMin = -62'135'596'800;
-constexpr int64_t kSecondsMax = 253'402'300'799;
-constexpr int32_t kNanosMax = 999'999'999;
 constexpr char kNoType[] = "unknown";  // the type of a consumer without a type (P-24)
 
-// Converts a time to whole microseconds, as the ledger stores times.
-absl::StatusOr<absl::Time> TimeOf(absl::string_view field, const Timestamp& from) {
-  if (from.seconds() < kSecondsMin || from.seconds() > kSecondsMax || from.nanos() < 0 ||
-      from.nanos() > kNanosMax) {
-    return InvalidField(field, "must be a time in the years 1 to 9999");
-  }
-  return absl::FromUnixMicros(from.seconds() * 1'000'000 + from.nanos() / 1'000);
+// As the ledger stores times.
+absl::StatusOr<absl::Time> WholeMicroseconds(absl::string_view field, const Timestamp& from) {
+  BERTH_ASSIGN_OR_RETURN(const absl::Time time, TimeOf(field, from));
+  return absl::FromUnixMicros(absl::ToUnixMicros(time));
 }
 
 template <typename Entity>
@@ -38,7 +31,7 @@ absl::Status ReadTimes(const Entity& from, placement::ImportedTimes* to) {
   const auto read = [](absl::string_view field, bool given, const Timestamp& time,
                        std::optional<absl::Time>* into) {
     if (!given) return absl::OkStatus();
-    BERTH_ASSIGN_OR_RETURN(*into, TimeOf(field, time));
+    BERTH_ASSIGN_OR_RETURN(*into, WholeMicroseconds(field, time));
     return absl::OkStatus();
   };
   BERTH_RETURN_IF_ERROR(
@@ -173,7 +166,7 @@ absl::Status ImportRecords::AddConsumer(const pb::Consumer& from) {
   }
   if (from.has_lease_expires_at()) {
     BERTH_ASSIGN_OR_RETURN(consumer.lease_expires_at,
-                           TimeOf("consumer.lease_expires_at", from.lease_expires_at()));
+                           WholeMicroseconds("consumer.lease_expires_at", from.lease_expires_at()));
   }
   BERTH_RETURN_IF_ERROR(ReadTimes(from, &consumer.times));
   command_.consumers.push_back(std::move(consumer));
@@ -232,7 +225,7 @@ absl::Status ImportRecords::AddInstance(const pb::Instance& from) {
   instance.instance = std::move(record);
   if (from.has_deleted_at()) {
     BERTH_ASSIGN_OR_RETURN(instance.instance.deleted_at,
-                           TimeOf("instance.deleted_at", from.deleted_at()));
+                           WholeMicroseconds("instance.deleted_at", from.deleted_at()));
   }
   BERTH_RETURN_IF_ERROR(ReadTimes(from, &instance.times));
   command_.instances.push_back(std::move(instance));
