@@ -15,6 +15,8 @@ if(BERTH_PRECOMPILED)
     add_compile_options("SHELL:-Xclang -fno-pch-timestamp")
     # CMake hands the header's path to clang's inner compiler, where the compiler's cache does not see that it is a path.
     set(CMAKE_CXX_COMPILE_OPTIONS_CREATE_PCH -include <PCH_HEADER> -x c++-header)
+    # By a name in .pch clang would find what it made before, and read that instead of the header.
+    set(CMAKE_PCH_EXTENSION .pth)
     if(CMAKE_GENERATOR MATCHES "Ninja")
       # What clang has precompiled names its sources by absolute paths, and is refused where they are not. Ninja runs every
       # compiler in the folder of the build, so this name of it is right in each checkout.

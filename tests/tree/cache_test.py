@@ -3,7 +3,7 @@
 
 Compiles one library with a precompiled header, and one without, of two copies of the tree, with an empty cache for both together: the
 second copy compiles nothing. Then the first is removed and a source of the second changed: it compiles with the header that the first
-has precompiled. Where ccache is not installed there is nothing to try, which CI=true takes for a failure.
+has precompiled. At last a header joins those that are precompiled: all is compiled again, in a build that has the old ones. Where ccache is not installed there is nothing to try, which CI=true takes for a failure.
 
 usage: cache_test.py ROOT PRESET...
 """
@@ -20,6 +20,7 @@ from trials import files
 # Small libraries of tests, which need no generated code.
 TARGETS = ["berth_libvirt_testing", "berth_every_test"]
 CHANGED = "tests/processes/libvirt_daemon.cc"
+HEADERS = "cmake/BerthPrecompiled.cmake"
 
 
 def copy_of_tree(root, to):
@@ -58,10 +59,13 @@ def main():
             with (trees[1] / CHANGED).open("a", encoding="utf-8") as source:
                 source.write("static_assert(true);\n")
             seen.append(compile_in(trees[1], preset, pathlib.Path(scratch) / "cache"))
-            (_, compiled), (found, compiled_again), (_, changed) = seen
+            headers = trees[1] / HEADERS
+            headers.write_text(headers.read_text(encoding="utf-8").replace("<algorithm>", "<algorithm> <bitset>"), encoding="utf-8")
+            seen.append(compile_in(trees[1], preset, pathlib.Path(scratch) / "cache"))
+            (_, compiled), (found, compiled_again), (_, changed), (_, with_header) = seen
             print(f"{preset}: the first copy compiled {compiled}, the second found {found} and compiled {compiled_again}, "
-                  f"after a change {changed}")
-            failed = failed or compiled == 0 or compiled_again != 0 or found != compiled or changed != 1
+                  f"after a change {changed}, with one more header {with_header}")
+            failed = failed or compiled == 0 or compiled_again != 0 or found != compiled or changed != 1 or with_header == 0
     return 1 if failed else 0
 
 
