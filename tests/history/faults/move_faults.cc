@@ -75,12 +75,13 @@ bool EndWhatHasChanged(std::mt19937_64& random, History* history) {
   return true;
 }
 
+// In a random history, an end says that the instance is where such an end leaves it.
 bool RefuseEndWithoutCause(std::mt19937_64& random, History* history) {
   Operation* refused = PickOperation(random, history, [](const Operation& operation) {
     return operation.kind == Kind::kEndMove && operation.reason == Reason::kRecordConflict;
   });
   if (refused == nullptr) return false;
-  refused->reason = Reason::kNothingHeld;
+  refused->reason = Reason::kInstanceElsewhere;
   refused->generation = 0;
   return true;
 }
