@@ -63,22 +63,35 @@ constexpr Corruption kCorruptions[] = {
     {"UPDATE epoch SET began_at = 2", "an epoch that the table of epochs has otherwise"},
 };
 
+// Runs `statement` for each table of the ledger, whose name it has as %I.
+std::string ForEachTable(const std::string& statement) {
+  return absl::StrCat(
+      "DO $$ DECLARE name text; BEGIN "
+      "FOR name IN SELECT tablename FROM pg_tables WHERE schemaname = 'public' LOOP EXECUTE "
+      "format('",
+      statement, "', name); END LOOP; END $$");
+}
+
 TEST(SelfCheck, ShoutsAboutOneCorruptedRow) {
+  const std::string url = NewDatabase();
+  LedgerRunner runner(OptionsFor(url), false);
+  MakeProviders(runner, 2, 8, 1024);
+  runner.Must(Claim(1, {1}, 2));
+  runner.Must(RegisterService{"host1", "berth-tracker", Uuid{1, 1}, "machine", "1", Uuid{1, 2}});
+  InstanceRecord instance;
+  instance.project = instance.user = instance.vm_state = "any";
+  runner.Must(SetInstance{instance, std::nullopt});
+  MigrationRecord migration;
+  migration.id = MigrationId{Uuid{12, 1}};
+  migration.source_host = "host1";
+  runner.Must(CreateMigration{migration});
+  const auto database = ConnectOrDie(url);
+  ASSERT_EQ(database->Run("CREATE SCHEMA kept", nullptr), absl::OkStatus());
+  ASSERT_EQ(database->Run(ForEachTable("CREATE TABLE kept.%1$I AS TABLE %1$I"), nullptr),
+            absl::OkStatus());
   for (const Corruption& corruption : kCorruptions) {
-    const std::string url = NewDatabase();
-    LedgerRunner runner(OptionsFor(url), false);
-    MakeProviders(runner, 2, 8, 1024);
-    runner.Must(Claim(1, {1}, 2));
-    runner.Must(RegisterService{"host1", "berth-tracker", Uuid{1, 1}, "machine", "1", Uuid{1, 2}});
-    InstanceRecord instance;
-    instance.project = instance.user = instance.vm_state = "any";
-    runner.Must(SetInstance{instance, std::nullopt});
-    MigrationRecord migration;
-    migration.id = MigrationId{Uuid{12, 1}};
-    migration.source_host = "host1";
-    runner.Must(CreateMigration{migration});
     ExpectCleanSelfCheck(runner, url);
-    ASSERT_EQ(ConnectOrDie(url)->Run(corruption.sql, nullptr), absl::OkStatus());
+    ASSERT_EQ(database->Run(corruption.sql, nullptr), absl::OkStatus());
     const absl::StatusOr<SelfCheckReport> report = SelfCheck(runner.ledger(), url);
     ASSERT_TRUE(report.ok()) << report.status();
     bool found = false;
@@ -87,6 +100,9 @@ TEST(SelfCheck, ShoutsAboutOneCorruptedRow) {
     }
     EXPECT_TRUE(found) << corruption.sql << " did not give: " << corruption.finding << "; but "
                        << testing::PrintToString(report->findings);
+    ASSERT_EQ(database->Run(ForEachTable("DELETE FROM %1$I"), nullptr), absl::OkStatus());
+    ASSERT_EQ(database->Run(ForEachTable("INSERT INTO %1$I TABLE kept.%1$I"), nullptr),
+              absl::OkStatus());
   }
 }
 
