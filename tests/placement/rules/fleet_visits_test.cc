@@ -7,13 +7,14 @@
 #include "gtest/gtest.h"
 #include "placement/commands/fleet_node.h"
 #include "placement/rules/rules.h"
+#include "tests/worlds/seed.h"
 #include "tests/worlds/touched_records.h"
 #include "tests/worlds/world.h"
 
 namespace berth::placement {
 namespace {
 
-constexpr int kFleetHosts = 10'000;
+constexpr int kFleetHosts = kSanitized ? 2'000 : 10'000;
 constexpr int kReadMax = 4;  // records of the host that the command is about
 
 std::string HostOf(int number) { return absl::StrCat("h", number); }

@@ -58,7 +58,7 @@ void RunSteps(std::mt19937_64& random, int steps, int keys, int erase_share, Map
 
 TEST(PersistentMap, AgreesWithAnOrdinaryMapAndLeavesCopiesAlone) {
   std::mt19937_64 random(Seed());
-  for (const int keys : {10, 300, 20000}) {
+  for (const int keys : {10, 300, kSanitized ? 3000 : 20000}) {
     Map map;
     Model model;
     std::vector<std::pair<Map, Model>> older;

@@ -11,6 +11,7 @@
 
 #include "gtest/gtest.h"
 #include "placement/state/roots.h"
+#include "tests/worlds/seed.h"
 
 namespace berth::placement {
 namespace {
@@ -80,7 +81,7 @@ TEST(RootMarks, FollowTheTrees) {
   std::mt19937_64 random(seed);
   Roots roots;
   constexpr uint64_t kNumbers = 700;  // several chunks
-  for (int step = 0; step < 6000; ++step) {
+  for (int step = 0; step < (kSanitized ? 2000 : 6000); ++step) {
     const uint64_t number = random() % kNumbers;
     const ProviderId root{{1, number}};
     if (random() % 3 == 0 && roots.Find(root)) {
