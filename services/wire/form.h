@@ -106,7 +106,8 @@ placement::Revision RevisionOf(const pb::Revision& revision);
 void SetRevision(const placement::Revision& revision, pb::Revision* to);
 void SetDuration(absl::Duration duration, google::protobuf::Duration* to);
 void SetTime(absl::Time time, google::protobuf::Timestamp* to);
-// INVALID_FIELD if `time`, the value of `field`, is before year 1, after year 9999, or is no time.
+// INVALID_FIELD if `time`, the value of `field`, is before year 1 or after year 9999, or if its nanos
+// are not in 0 to 999,999,999.
 absl::StatusOr<absl::Time> TimeOf(absl::string_view field, const google::protobuf::Timestamp& time);
 absl::Duration DurationOf(const google::protobuf::Duration& duration);
 

@@ -20,7 +20,7 @@ namespace {
 
 constexpr char kNoType[] = "unknown";  // the type of a consumer without a type (P-24)
 
-// As the ledger stores times.
+// Converts a time to whole microseconds, rounded to the past, as the ledger stores times.
 absl::StatusOr<absl::Time> WholeMicroseconds(absl::string_view field, const Timestamp& from) {
   BERTH_ASSIGN_OR_RETURN(const absl::Time time, TimeOf(field, from));
   return absl::FromUnixMicros(absl::ToUnixMicros(time));

@@ -9,6 +9,7 @@
 #include "services/wire/allocation.h"
 #include "services/wire/candidate.h"
 #include "services/wire/catalog.h"
+#include "services/wire/form.h"
 #include "services/wire/inventory.h"
 #include "services/wire/provider.h"
 #include "services/wire/reshape.h"
@@ -197,6 +198,23 @@ TEST(WireTest, RequestIdsArePrintableAndShort) {
   EXPECT_FALSE(CheckRequestId(std::string(129, 'x')).ok());
   EXPECT_FALSE(CheckRequestId("a\nb").ok());
   EXPECT_FALSE(CheckRequestId("\xC3\xA4").ok());
+}
+
+TEST(WireTest, TimesAreOfTheYears1To9999) {
+  const auto read = [](int64_t seconds, int32_t nanos) {
+    google::protobuf::Timestamp time;
+    time.set_seconds(seconds);
+    time.set_nanos(nanos);
+    return TimeOf("at", time);
+  };
+  EXPECT_EQ(read(-62'135'596'800, 0).value(), absl::FromUnixSeconds(-62'135'596'800));
+  EXPECT_EQ(read(253'402'300'799, 999'999'999).value(),
+            absl::FromUnixSeconds(253'402'300'800) - absl::Nanoseconds(1));
+  EXPECT_EQ(read(-1, 999).value(), absl::UnixEpoch() - absl::Seconds(1) + absl::Nanoseconds(999));
+  EXPECT_EQ(FieldOf(read(-62'135'596'801, 0).status()), "at");
+  EXPECT_EQ(FieldOf(read(253'402'300'800, 0).status()), "at");
+  EXPECT_EQ(FieldOf(read(0, -1).status()), "at");
+  EXPECT_EQ(FieldOf(read(0, 1'000'000'000).status()), "at");
 }
 
 TEST(WireTest, HelloNeedsAnIdentity) {
