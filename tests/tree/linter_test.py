@@ -79,7 +79,7 @@ class Linter(unittest.TestCase):
         self.passed = self.work / "cache/clang-tidy"
 
     def make(self, name, tree, apart=False):
-        """Writes a tree; `apart` gives each source flags of its own, so that none is looked at with others."""
+        """Writes a tree; `apart` gives each source another value of one macro, so that none is looked at with others."""
         root = self.work / "a-folder+x" / name
         for file, text in tree.items():
             (root / file).parent.mkdir(parents=True, exist_ok=True)
@@ -137,6 +137,23 @@ class Linter(unittest.TestCase):
         self.expect_told(root, [("placement/values/fault.cc", "readability-identifier-naming")])
         (root / "placement/values/fault.cc").write_text("int GoodName() { return 1; }\n")
         self.expect_clean(root, 1)
+
+    def test_the_flag_of_one_file_excuses_no_other(self):
+        text = "bool {}(int a, unsigned b) {{ return a < b; }}\n"
+        tree = {f"services/api/{name}.cc": text.format(name) for name in ("Excused", "Told")}
+        root = self.make("tree", tree)
+        commands = root / "build/dev/compile_commands.json"
+        commands.write_text(commands.read_text().replace("-o 0.o", "-Wno-sign-compare -o 0.o"))
+        for _ in range(2):
+            self.expect_told(root, [("services/api/Told.cc", "clang-diagnostic-sign-compare")])
+
+    def test_macros_of_two_targets_are_together_what_each_of_them_is(self):
+        tree = {"services/api/with.cc": "#ifndef OWN\n#error\n#endif\n", "services/api/without.cc": "int badName() { return 1; }\n"}
+        root = self.make("tree", tree)
+        commands = root / "build/dev/compile_commands.json"
+        commands.write_text(commands.read_text().replace("-o 0.o", "-D OWN -o 0.o"))
+        text = self.expect_told(root, [("services/api/without.cc", "readability-identifier-naming")])
+        self.assertIn("services/api/with.cc, services/api/without.cc: FAILED", text)
 
     def test_files_that_do_not_compile_together_are_looked_at_apart(self):
         same = "static int Same() { return 1; }\n"
