@@ -37,7 +37,7 @@ namespace {
 namespace pb = ::berth::placement::v1;
 namespace tracker_pb = ::berth::tracker::v1;
 
-constexpr char kKilledHost[] = "killed-host";
+constexpr char kClaimedHost[] = "claimed-host";
 constexpr int kClients = 2;
 constexpr int kInstances = 3;  // of each client
 constexpr absl::Duration kClaimCallMax = absl::Seconds(20);
@@ -106,7 +106,7 @@ class ClaimKill : public testing::Test {
         directory_.path(),
         std::vector<std::string>{
             "--placement=" + placement_->address(), "--hypervisor=" + daemon_->QemuUri(),
-            absl::StrCat("--host=", kKilledHost), absl::StrCat("--cpu-dedicated-set=0-", cpus - 1),
+            absl::StrCat("--host=", kClaimedHost), absl::StrCat("--cpu-dedicated-set=0-", cpus - 1),
             "--instances-path=/proc", "--update-resources-interval=-1"});
     ASSERT_TRUE(tracker_->AwaitAddress().ok()) << tracker_->Log();
     claims_ = tracker_pb::TrackerService::NewStub(ConnectTo(tracker_->address()));
@@ -139,7 +139,7 @@ class ClaimKill : public testing::Test {
       return;
     }
     const int cpu = response.claim().numa_cells(0).pinning().at(0);
-    EXPECT_EQ(Get(record.uuid()).host(), kKilledHost)
+    EXPECT_EQ(Get(record.uuid()).host(), kClaimedHost)
         << "a claim was answered before it was recorded";
     caller->granted[record.uuid()] = cpu;
     ++grants_;
@@ -177,7 +177,7 @@ class ClaimKill : public testing::Test {
     for (const Caller& caller : callers_) {
       for (const std::string& uuid : caller.instances) {
         const pb::Instance record = Get(uuid);
-        const bool here = record.host() == kKilledHost;
+        const bool here = record.host() == kClaimedHost;
         if (const auto granted = caller.granted.find(uuid); granted != caller.granted.end()) {
           ASSERT_TRUE(here) << "a granted claim of " << uuid << " is lost";          // T-399
           EXPECT_EQ(record.numa_cells(0).pinning().at(0), granted->second) << uuid;  // T-399

@@ -5,16 +5,15 @@
 #include <grpcpp/client_context.h>
 #include <gtest/gtest.h>
 
-#include <functional>
 #include <memory>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "berth/placement/v1/fleet.grpc.pb.h"
 #include "berth/placement/v1/instance.grpc.pb.h"
 #include "berth/tracker/v1/tracker.grpc.pb.h"
 #include "placement/ground/uuid.h"
+#include "tests/fault/await.h"
 #include "tests/fault/claim_client.h"
 #include "tests/processes/placement_server.h"
 #include "tests/processes/scheduled.h"
@@ -33,15 +32,6 @@ std::unique_ptr<grpc::ClientContext> ContextOfCall() {
   auto context = std::make_unique<grpc::ClientContext>();
   context->set_deadline(absl::ToChronoTime(absl::Now() + kStepMax));
   return context;
-}
-
-bool AwaitThat(const std::function<bool()>& holds) {
-  const absl::Time until = absl::Now() + kStepMax;
-  while (!holds()) {
-    if (absl::Now() > until) return false;
-    std::this_thread::sleep_for(std::chrono::milliseconds(20));
-  }
-  return true;
 }
 
 class SteppedClock : public testing::Test {
@@ -63,7 +53,7 @@ class SteppedClock : public testing::Test {
     const auto channel = ConnectTo(placement_->address());
     records_ = pb::InstanceService::NewStub(channel);
     fleet_ = pb::FleetService::NewStub(channel);
-    ASSERT_TRUE(AwaitThat([this] {
+    ASSERT_TRUE(AwaitWithin(kStepMax, [this] {
       const tracker_pb::GetNodeViewResponse view = View();
       return view.node().acknowledged_sequence() > 0 && view.providers_size() > 0;
     })) << tracker_->Log();
@@ -81,7 +71,7 @@ class SteppedClock : public testing::Test {
   // Orders passes until one begins at such a time. Abseil looks at the kernel's clock only every few
   // seconds, so the first ones may still have the time of before.
   bool AwaitPass(const std::function<bool(absl::Time)>& is_such) {
-    return AwaitThat([&] {
+    return AwaitWithin(kStepMax, [&] {
       tracker_pb::AuditNowResponse audited;
       const grpc::Status status = claims_->AuditNow(ContextOfCall().get(), {}, &audited);
       EXPECT_TRUE(status.ok()) << status.error_message();
@@ -130,7 +120,7 @@ class SteppedClock : public testing::Test {
     SCOPED_TRACE(absl::FormatTime(LastPass()));
     const int64_t beats = Service().report_count();
     host_->StartGuest(orphans);
-    EXPECT_TRUE(AwaitThat([&] {
+    EXPECT_TRUE(AwaitWithin(kStepMax, [&] {
       const tracker_pb::GetNodeViewResponse view = View();
       return view.orphans_size() == static_cast<int>(orphans) && view.orphans(0).withheld() &&
              view.orphans(view.orphans_size() - 1).withheld();
@@ -140,8 +130,8 @@ class SteppedClock : public testing::Test {
     EXPECT_EQ(View().account().instances().memory_mib(), 64);
     EXPECT_EQ(View().account().claims().memory_mib(), 0);
     EXPECT_TRUE(Abort(after));
-    EXPECT_TRUE(AwaitThat([&] { return Service().report_count() > beats; }));  // T-382
-    EXPECT_EQ(Service().state(), pb::SERVICE_STATE_UP);                        // T-382
+    EXPECT_TRUE(AwaitWithin(kStepMax, [&] { return Service().report_count() > beats; }));  // T-382
+    EXPECT_EQ(Service().state(), pb::SERVICE_STATE_UP);                                    // T-382
     EXPECT_FALSE(Service().stale_audit());
   }
 

@@ -1,9 +1,10 @@
 #!/usr/bin/python3
 """A checkout in one folder finds in the compiler's cache what a checkout in another folder has compiled.
 
-Compiles one library with a precompiled header, and one without, of two copies of the tree, with an empty cache for both together: the
-second copy compiles nothing. Then the first is removed and a source of the second changed: it compiles with the header that the first
-has precompiled. At last a header joins those that are precompiled: all is compiled again, in a build that has the old ones. Where ccache is not installed there is nothing to try, which CI=true takes for a failure.
+Compiles one library with a precompiled header, and one without, of two copies of the tree, with an empty cache for both together:
+the second copy compiles nothing. Then the first is removed and a source of the second changed: it compiles with the header that the
+first has precompiled. At last a header joins those that are precompiled: all is compiled again, in a build that has the old ones.
+Where ccache is not installed there is nothing to try, which CI=true takes for a failure.
 
 usage: cache_test.py ROOT PRESET...
 """
