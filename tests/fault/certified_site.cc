@@ -28,12 +28,6 @@ std::string UriOf(const std::string& identity) {
 
 }  // namespace
 
-std::unique_ptr<grpc::ClientContext> CallWithin(absl::Duration limit) {
-  auto context = std::make_unique<grpc::ClientContext>();
-  context->set_deadline(absl::ToChronoTime(absl::Now() + limit));
-  return context;
-}
-
 std::string ReasonIn(const grpc::Status& status) {
   google::rpc::Status details;
   google::rpc::ErrorInfo info;

@@ -15,6 +15,7 @@
 
 #include "absl/time/time.h"
 #include "berth/tracker/v1/tracker.grpc.pb.h"
+#include "tests/fault/call_within.h"
 #include "tests/processes/certificate_authority.h"
 #include "tests/processes/placement_server.h"
 #include "tests/processes/tracker_process.h"
@@ -23,8 +24,6 @@ namespace berth::fault {
 
 // How long a call of an honest caller may take.
 inline constexpr absl::Duration kAnswerMax = absl::Seconds(30);
-// A context of a call that may take `limit`.
-std::unique_ptr<grpc::ClientContext> CallWithin(absl::Duration limit);
 // The reason in the ErrorInfo of the status. Empty: there is none.
 std::string ReasonIn(const grpc::Status& status);
 

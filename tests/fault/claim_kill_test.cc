@@ -4,7 +4,6 @@
 // Real programs over libvirt's QEMU driver, without guests. BERTH_KILLS says how often the tracker is
 // killed (default 6).
 #include <gmock/gmock.h>
-#include <grpcpp/client_context.h>
 #include <gtest/gtest.h>
 #include <signal.h>
 
@@ -19,11 +18,11 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "absl/time/clock.h"
 #include "berth/placement/v1/instance.grpc.pb.h"
 #include "berth/tracker/v1/tracker.grpc.pb.h"
 #include "placement/ground/uuid.h"
 #include "tests/fault/await.h"
+#include "tests/fault/call_within.h"
 #include "tests/fault/claim_client.h"
 #include "tests/processes/libvirt_daemon.h"
 #include "tests/processes/placement_server.h"
@@ -43,12 +42,6 @@ constexpr int kInstances = 3;  // of each client
 constexpr absl::Duration kClaimCallMax = absl::Seconds(20);
 constexpr absl::Duration kStartMax = absl::Seconds(60);
 constexpr absl::Duration kRunMax = absl::Milliseconds(120);  // of the tracker, once claims begin
-
-std::unique_ptr<grpc::ClientContext> Context() {
-  auto context = std::make_unique<grpc::ClientContext>();
-  context->set_deadline(absl::ToChronoTime(absl::Now() + kClaimCallMax));
-  return context;
-}
 
 // One caller with instances of its own. Each wants one dedicated CPU. One thread at a time.
 struct Caller {
@@ -87,7 +80,8 @@ class ClaimKill : public testing::Test {
     cell.set_memory_mib(16);
     cell.set_cpu_policy("dedicated");
     pb::SetInstanceResponse response;
-    const grpc::Status status = records_->SetInstance(Context().get(), request, &response);
+    const grpc::Status status =
+        records_->SetInstance(CallWithin(kClaimCallMax).get(), request, &response);
     EXPECT_TRUE(status.ok()) << status.error_message();
     return instance.uuid();
   }
@@ -95,7 +89,8 @@ class ClaimKill : public testing::Test {
     pb::GetInstanceRequest request;
     request.set_instance_uuid(uuid);
     pb::GetInstanceResponse response;
-    const grpc::Status status = records_->GetInstance(Context().get(), request, &response);
+    const grpc::Status status =
+        records_->GetInstance(CallWithin(kClaimCallMax).get(), request, &response);
     EXPECT_TRUE(status.ok()) << status.error_message();
     return response.instance();
   }
@@ -118,7 +113,7 @@ class ClaimKill : public testing::Test {
   }
   tracker_pb::GetNodeViewResponse View() {
     tracker_pb::GetNodeViewResponse view;
-    claims_->GetNodeView(Context().get(), {}, &view);
+    claims_->GetNodeView(CallWithin(kClaimCallMax).get(), {}, &view);
     return view;
   }
   static bool Await(const std::function<bool()>& holds) { return AwaitWithin(kStartMax, holds); }
@@ -133,7 +128,8 @@ class ClaimKill : public testing::Test {
     request.set_node_uuid(node_);
     *request.mutable_instance() = record;
     tracker_pb::ClaimInstanceResponse response;
-    const grpc::Status status = claims_->ClaimInstance(Context().get(), request, &response);
+    const grpc::Status status =
+        claims_->ClaimInstance(CallWithin(kClaimCallMax).get(), request, &response);
     if (!status.ok()) {
       caller->refusal = status.error_message();
       return;
@@ -150,7 +146,7 @@ class ClaimKill : public testing::Test {
     request.set_claim_id(absl::StrCat(record.uuid(), "/", record.claimed_generation()));
     tracker_pb::AbortClaimResponse response;
     caller->granted.erase(record.uuid());
-    claims_->AbortClaim(Context().get(), request, &response);
+    claims_->AbortClaim(CallWithin(kClaimCallMax).get(), request, &response);
   }
 
   // Kills the tracker while the callers claim, some time after the first grant.

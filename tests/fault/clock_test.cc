@@ -2,7 +2,6 @@
 // orphans, claims, heartbeats and the state of the service go on as before.
 #include "absl/time/clock.h"
 
-#include <grpcpp/client_context.h>
 #include <gtest/gtest.h>
 
 #include <memory>
@@ -14,6 +13,7 @@
 #include "berth/tracker/v1/tracker.grpc.pb.h"
 #include "placement/ground/uuid.h"
 #include "tests/fault/await.h"
+#include "tests/fault/call_within.h"
 #include "tests/fault/claim_client.h"
 #include "tests/processes/placement_server.h"
 #include "tests/processes/scheduled.h"
@@ -27,12 +27,6 @@ namespace pb = ::berth::placement::v1;
 namespace tracker_pb = ::berth::tracker::v1;
 
 constexpr absl::Duration kStepMax = absl::Seconds(60);
-
-std::unique_ptr<grpc::ClientContext> ContextOfCall() {
-  auto context = std::make_unique<grpc::ClientContext>();
-  context->set_deadline(absl::ToChronoTime(absl::Now() + kStepMax));
-  return context;
-}
 
 class SteppedClock : public testing::Test {
  protected:
@@ -61,7 +55,7 @@ class SteppedClock : public testing::Test {
 
   tracker_pb::GetNodeViewResponse View() {
     tracker_pb::GetNodeViewResponse view;
-    claims_->GetNodeView(ContextOfCall().get(), {}, &view);
+    claims_->GetNodeView(CallWithin(kStepMax).get(), {}, &view);
     return view;
   }
   // When the last pass began, by the tracker's clock.
@@ -73,14 +67,14 @@ class SteppedClock : public testing::Test {
   bool AwaitPass(const std::function<bool(absl::Time)>& is_such) {
     return AwaitWithin(kStepMax, [&] {
       tracker_pb::AuditNowResponse audited;
-      const grpc::Status status = claims_->AuditNow(ContextOfCall().get(), {}, &audited);
+      const grpc::Status status = claims_->AuditNow(CallWithin(kStepMax).get(), {}, &audited);
       EXPECT_TRUE(status.ok()) << status.error_message();
       return is_such(LastPass());
     });
   }
   pb::Service Service() {
     pb::ListServicesResponse listed;
-    const grpc::Status status = fleet_->ListServices(ContextOfCall().get(), {}, &listed);
+    const grpc::Status status = fleet_->ListServices(CallWithin(kStepMax).get(), {}, &listed);
     EXPECT_EQ(listed.services_size(), 1) << status.error_message();
     return listed.services_size() == 1 ? listed.services(0) : pb::Service();
   }
@@ -96,14 +90,14 @@ class SteppedClock : public testing::Test {
     instance.mutable_flavor()->set_vcpus(1);
     instance.mutable_flavor()->set_memory_mib(64);
     pb::SetInstanceResponse stored;
-    EXPECT_TRUE(records_->SetInstance(ContextOfCall().get(), set, &stored).ok());
+    EXPECT_TRUE(records_->SetInstance(CallWithin(kStepMax).get(), set, &stored).ok());
     tracker_pb::ClaimInstanceRequest claim;
     claim.set_node_uuid(View().node().node_uuid());
     EXPECT_TRUE(
         e2e::Schedule(ConnectTo(placement_->address()), instance.uuid(), claim.node_uuid()).ok());
     *claim.mutable_instance() = stored.instance();
     tracker_pb::ClaimInstanceResponse claimed;
-    const grpc::Status status = claims_->ClaimInstance(ContextOfCall().get(), claim, &claimed);
+    const grpc::Status status = claims_->ClaimInstance(CallWithin(kStepMax).get(), claim, &claimed);
     EXPECT_TRUE(status.ok()) << status.error_message();
     return claimed.claim().claim_id();
   }
@@ -112,7 +106,8 @@ class SteppedClock : public testing::Test {
     abort.set_node_uuid(View().node().node_uuid());
     abort.set_claim_id(claim_id);
     tracker_pb::AbortClaimResponse aborted;
-    return claims_->AbortClaim(ContextOfCall().get(), abort, &aborted).ok() && aborted.aborted();
+    return claims_->AbortClaim(CallWithin(kStepMax).get(), abort, &aborted).ok() &&
+           aborted.aborted();
   }
   // A guest that nobody recorded starts; two instances are claimed, and one of these claims was
   // made before.

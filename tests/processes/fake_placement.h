@@ -4,6 +4,7 @@
 
 #include <grpcpp/grpcpp.h>
 
+#include <algorithm>
 #include <chrono>
 #include <functional>
 #include <memory>
@@ -84,6 +85,14 @@ class FakePlacement final : public placement::v1::ReportService::Service {
   }
   bool WaitForReports(size_t count) {
     return Wait([count](const std::vector<Request>& all) { return Reports(all).size() >= count; });
+  }
+  // Whether the tracker says that the audit `order_id` is over; a report may follow that.
+  bool WaitForAuditDone(const std::string& order_id) {
+    return Wait([&order_id](const std::vector<Request>& all) {
+      return std::any_of(all.begin(), all.end(), [&order_id](const Request& request) {
+        return request.has_audit_done() && request.audit_done().order_id() == order_id;
+      });
+    });
   }
   static std::vector<Report> Reports(const std::vector<Request>& all) {
     std::vector<Report> reports;

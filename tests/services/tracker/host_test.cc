@@ -221,12 +221,7 @@ TEST_F(TrackerHostTest, AnswersAnOrderedAuditWhenThePassIsOver) {
   FakePlacement::Response order;
   order.mutable_audit_order()->set_order_id("o1");
   placement.Say(order);
-  ASSERT_TRUE(placement.Wait([](const std::vector<FakePlacement::Request>& all) {
-    for (const auto& request : all) {
-      if (request.has_audit_done()) return request.audit_done().order_id() == "o1";
-    }
-    return false;
-  }));
+  ASSERT_TRUE(placement.WaitForAuditDone("o1"));
   EXPECT_GT(host_->runners()[0]->passes(), before);
   EXPECT_EQ(host_->uplink_status().state, tracker::Uplink::State::kConnected);
 }

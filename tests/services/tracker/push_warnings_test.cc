@@ -57,9 +57,7 @@ TEST_F(PushWarningsTest, AreLoggedWhenThePushComes) {
   FakePlacement::Response order;
   order.mutable_audit_order()->set_order_id("o1");
   placement.Say(order);
-  EXPECT_TRUE(placement.Wait([](const std::vector<FakePlacement::Request>& all) {
-    return !all.empty() && all.back().has_audit_done();
-  }));
+  EXPECT_TRUE(placement.WaitForAuditDone("o1"));
   EXPECT_THAT(testing::internal::GetCapturedStderr(), HasSubstr("it names CPU -1"));  // T-61
 }
 

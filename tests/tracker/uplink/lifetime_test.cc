@@ -1,5 +1,4 @@
 // How an uplink lives without a thread of its own: what it shares, and how it ends at any moment.
-#include <algorithm>
 #include <filesystem>
 #include <iterator>
 #include <thread>
@@ -149,11 +148,7 @@ TEST_F(UplinkTest, ACallbackMayCallTheUplink) {
   FakePlacement::Response order;
   order.mutable_audit_order()->set_order_id("o1");
   placement.Say(order);
-  // What the notification tells may come after it.
-  EXPECT_TRUE(placement.Wait([](const Requests& all) {
-    return std::any_of(all.begin(), all.end(),
-                       [](const auto& request) { return request.has_audit_done(); });
-  }));
+  EXPECT_TRUE(placement.WaitForAuditDone("o1"));
 }
 
 TEST_F(UplinkTest, ManyNotificationsAreOneLook) {
