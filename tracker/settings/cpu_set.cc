@@ -57,6 +57,10 @@ absl::StatusOr<CpuSet> CpuSet::Parse(absl::string_view text) {
 }
 
 absl::StatusOr<CpuSet> CpuSet::ParseMaybeEmpty(absl::string_view text) {
+  if (std::count(text.begin(), text.end(), ',') >= kItemsMax) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("a CPU set must have at most ", kItemsMax, " items"));
+  }
   CpuSet included;
   CpuSet excluded;
   for (absl::string_view item : absl::StrSplit(text, ',')) {
@@ -72,7 +76,13 @@ absl::StatusOr<CpuSet> CpuSet::ParseMaybeEmpty(absl::string_view text) {
 
 CpuSet CpuSet::Range(int first, int last) {
   CpuSet result;
-  for (int cpu = first; cpu <= last; ++cpu) result.Insert(cpu);
+  if (first > last) return result;
+  BERTH_CHECK(first >= 0 && last <= kMaxCpu);
+  constexpr uint64_t kAll = ~uint64_t{0};
+  result.words_.resize(static_cast<size_t>(last) / 64 + 1);
+  std::fill(result.words_.begin() + first / 64, result.words_.end(), kAll);
+  result.words_[static_cast<size_t>(first) / 64] &= kAll << (first % 64);
+  result.words_.back() &= kAll >> (63 - last % 64);
   return result;
 }
 

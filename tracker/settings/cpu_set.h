@@ -6,6 +6,7 @@
 #ifndef BERTH_TRACKER_SETTINGS_CPU_SET_H_
 #define BERTH_TRACKER_SETTINGS_CPU_SET_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <initializer_list>
 #include <string>
@@ -21,6 +22,8 @@ class CpuSet {
   // The largest CPU number. Larger numbers are refused, because a mistyped number must not cost
   // gigabytes of memory.
   static constexpr int kMaxCpu = 65535;
+  // The largest number of items in a text. Each item costs a pass over the whole set.
+  static constexpr int kItemsMax = 1024;
 
   CpuSet() = default;
   CpuSet(std::initializer_list<int> cpus);
@@ -28,12 +31,14 @@ class CpuSet {
   // Reads a comma-separated list of `N`, `A-B`, `^N` and `^A-B`. First all items without ^ are put
   // in, then all items with ^ are taken out.
   //
-  // InvalidArgument if an item has another form, if A > B, if a number is negative or above
-  // kMaxCpu, or if the set would be empty.
+  // InvalidArgument if there are more than kItemsMax items, if an item has another form, if A > B,
+  // if a number is negative or above kMaxCpu, or if the set would be empty.
   static absl::StatusOr<CpuSet> Parse(absl::string_view text);
   // Like Parse, but the set may be empty.
   static absl::StatusOr<CpuSet> ParseMaybeEmpty(absl::string_view text);
-  // Returns the set of the numbers from `first` to `last`, both included.
+  // Returns the set of the numbers from `first` to `last`, both included. Empty if first > last.
+  //
+  // REQUIRES: first > last, or 0 <= first and last <= kMaxCpu.
   static CpuSet Range(int first, int last);
 
   // Adds `cpu` to the set. REQUIRES: 0 <= cpu <= kMaxCpu.
@@ -41,6 +46,8 @@ class CpuSet {
   bool Contains(int cpu) const;
   bool empty() const { return words_.empty(); }
   int Count() const;
+  // The memory that the numbers take: one bit for each number up to the largest.
+  size_t Bytes() const { return words_.size() * sizeof(uint64_t); }
   // Returns the numbers in ascending order.
   std::vector<int> Cpus() const;
   // Returns the smallest number, or -1 if the set is empty.

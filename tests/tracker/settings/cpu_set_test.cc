@@ -3,6 +3,7 @@
 
 #include <random>
 #include <set>
+#include <string>
 
 #include "gtest/gtest.h"
 #include "tests/tracker/facts/test_data.h"
@@ -45,6 +46,29 @@ TEST(CpuSet, ReadsWhatOperatorsWrite) {
   }
   EXPECT_EQ(*CpuSet::ParseMaybeEmpty("1,^1"), CpuSet());
   EXPECT_FALSE(CpuSet::ParseMaybeEmpty("3-1").ok());
+}
+
+TEST(CpuSet, ARangeHasItsNumbersAndNoOthers) {
+  for (const int first : {0, 1, 63, 64, 65, 127, 128}) {
+    for (const int last : {0, 1, 62, 63, 64, 126, 127, 128, 200}) {
+      CpuSet want;
+      for (int cpu = first; cpu <= last; ++cpu) want.Insert(cpu);
+      EXPECT_EQ(CpuSet::Range(first, last), want) << first << '-' << last;
+    }
+  }
+  EXPECT_EQ(CpuSet::Range(0, CpuSet::kMaxCpu).Count(), CpuSet::kMaxCpu + 1);
+  EXPECT_EQ(CpuSet::Parse("0-65535")->ToString(), "0-65535");
+  EXPECT_EQ(CpuSet::Range(CpuSet::kMaxCpu, CpuSet::kMaxCpu), CpuSet{CpuSet::kMaxCpu});
+  EXPECT_TRUE(CpuSet::Range(0, -1).empty());
+}
+
+TEST(CpuSet, AListHasABound) {
+  std::string text = "1";
+  for (int i = 1; i < CpuSet::kItemsMax; ++i) text += ",0-65535";
+  EXPECT_EQ(CpuSet::ParseMaybeEmpty(text)->Count(), CpuSet::kMaxCpu + 1);
+  text += ",";
+  EXPECT_EQ(CpuSet::ParseMaybeEmpty(text).status().message(),
+            "a CPU set must have at most 1024 items");
 }
 
 TEST(CpuSet, AgreesWithAPlainSet) {
