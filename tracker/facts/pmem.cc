@@ -4,8 +4,14 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "tracker/ground/message_text.h"
 
 namespace berth::tracker {
+namespace {
+
+constexpr size_t kQuotedMax = 80;  // bytes of an output that cannot be understood
+
+}  // namespace
 
 absl::StatusOr<std::set<std::string>> ParseNdctlList(absl::string_view output) {
   std::set<std::string> names;
@@ -14,8 +20,8 @@ absl::StatusOr<std::set<std::string>> ParseNdctlList(absl::string_view output) {
   // ndctl prints a single namespace without a list around it.
   if (list.is_object()) list = nlohmann::json::array({list});
   if (!list.is_array()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("the output of ndctl cannot be understood: '", output.substr(0, 80), "'"));
+    return absl::InvalidArgumentError(absl::StrCat("the output of ndctl cannot be understood: '",
+                                                   CutText(output, kQuotedMax), "'"));
   }
   const nlohmann::json::json_pointer device("/daxregion/devices/0/chardev");
   for (const nlohmann::json& entry : list) {

@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_join.h"
 #include "tracker/devices/pool.h"
+#include "tracker/ground/message_text.h"
 #include "tracker/ground/uuid.h"
 #include "tracker/uplink/facts_messages.h"
 
@@ -83,7 +84,9 @@ v1::NodeAccount WireAccount(const Report& report) {
   if (promised.claims != Usage()) *wire.mutable_claims() = WireUsage(promised.claims);
   for (const HostCell& cell : accounting.cells) *wire.add_numa_usage() = WireCellUsage(cell);
   for (const DevicePool& pool : accounting.pools) *wire.add_pci_pools() = WirePool(pool);
-  wire.mutable_counters()->insert(accounting.counters.begin(), accounting.counters.end());
+  for (const auto& [name, count] : accounting.counters) {
+    (*wire.mutable_counters())[MessageText(name)] += count;
+  }
   if (report.facts->disk_available_least_gib) {
     wire.set_disk_available_least_gib(*report.facts->disk_available_least_gib);
   }

@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "google/rpc/error_details.pb.h"
 #include "tracker/audit/report.h"
+#include "tracker/ground/message_text.h"
 #include "tracker/ground/uuid.h"
 #include "tracker/uplink/record_form.h"
 
@@ -229,8 +230,8 @@ std::vector<v1::Finding> WireFindings(const std::vector<Finding>& findings) {
     if (kind == v1::FINDING_KIND_UNSPECIFIED) continue;
     v1::Finding& item = wire.emplace_back();
     item.set_kind(kind);
-    item.set_subject(finding.subject);
-    item.set_message(finding.text);
+    item.set_subject(MessageText(finding.subject));
+    item.set_message(MessageText(finding.text));
     *item.mutable_first_seen_at() = WireTime(finding.first_seen_at);
   }
   return wire;
@@ -256,7 +257,7 @@ v1::AuditSummary WireSummary(const PassOutcome& outcome) {
   }
   *wire.mutable_started_at() = WireTime(outcome.started_at);
   *wire.mutable_ended_at() = WireTime(outcome.ended_at);
-  wire.set_message(std::string(outcome.error.message()));
+  wire.set_message(MessageText(outcome.error.message()));
   wire.set_changed(outcome.changed);
   return wire;
 }

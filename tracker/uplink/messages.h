@@ -26,7 +26,7 @@ inline constexpr size_t kAccountBytesMax = 60 * 1024;
 
 placement::v1::Orphan WireOrphan(const Orphan& orphan);
 // Makes messages of findings. Orphans, which the report lists elsewhere, and kUnverified are left
-// out.
+// out. Texts of findings and summaries may come from outside: see MessageText.
 std::vector<placement::v1::Finding> WireFindings(const std::vector<Finding>& findings);
 placement::v1::AuditSummary WireSummary(const PassOutcome& outcome);
 

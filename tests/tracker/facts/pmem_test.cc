@@ -45,6 +45,9 @@ TEST(Pmem, IsReadFromNdctl) {
                               R"("blockdev":"pmem0.1"},{"dev":"namespace0.2"}])"),
               ElementsAre("ns0"));
   EXPECT_EQ(ParseNdctlList("no JSON").status().code(), absl::StatusCode::kInvalidArgument);
+  const std::string fits(79, 'x');
+  EXPECT_EQ(ParseNdctlList(fits + "\u20ac").status().message(),
+            "the output of ndctl cannot be understood: '" + fits + "'");
 }
 
 TEST(Pmem, IsOfferedIfItExists) {

@@ -239,6 +239,25 @@ TEST(Messages, PoolsAreLeftOutIfThereAreTooMany) {
                          " pools of PCI devices are left out of the report"));
 }
 
+// Protobuf does not parse a message whose text is no UTF-8. Placement refuses U+0000.
+TEST(Messages, HaveOnlyTextsThatPlacementTakes) {
+  auto audit = std::make_shared<Audit>(*AuditOf(OrdinaryFacts()));
+  const std::string odd("\xE2\x82\0\u20ac", 6);
+  audit->findings = {{Finding::Kind::kRecord, odd, odd, {}}};
+  audit->report.accounting.counters = {{odd, 1}, {"???\u20ac", 2}};
+  PassOutcome outcome;
+  outcome.result = PassOutcome::Result::kFailed;
+  outcome.error = absl::InternalError(odd);
+  const placement::v1::Report sent = WireReport(Delta(nullptr, audit), std::nullopt, outcome);
+  placement::v1::Report report;
+  ASSERT_TRUE(report.ParseFromString(sent.SerializeAsString()));
+  ASSERT_EQ(report.findings().findings_size(), 1);
+  EXPECT_EQ(report.findings().findings(0).subject(), "???\u20ac");
+  EXPECT_EQ(report.findings().findings(0).message(), "???\u20ac");
+  EXPECT_EQ(report.audit().message(), "???\u20ac");
+  EXPECT_EQ(report.account().counters().at("???\u20ac"), 3);
+}
+
 TEST(Messages, AReportHasWhatConsumersShallHold) {  // T-209
   auto audit = std::make_shared<Audit>(*AuditOf(OrdinaryFacts()));
   audit->report.holdings = {{"a"_uuid, 7, {{"root"_uuid, {{"VCPU", 1}, {"PCPU", 2}}}}}};
