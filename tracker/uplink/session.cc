@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "tracker/ground/message_text.h"
 #include "tracker/ground/uuid.h"
 #include "tracker/uplink/messages.h"
 #include "tracker/uplink/record_form.h"
@@ -177,7 +178,7 @@ UplinkEnd UplinkSession::Conclude(const grpc::Status& status) const {
   UplinkEnd end;
   end.welcomed = welcomed();
   end.lasted = Clock::now() - begun_ >= options_.heartbeat;
-  std::string text = status.error_message();
+  std::string text = MessageText(status.error_message());
   if (status.error_code() == grpc::StatusCode::CANCELLED) text = "placement did not answer";
   end.status = absl::Status(static_cast<absl::StatusCode>(status.error_code()), text);
   google::rpc::Status details;

@@ -1,5 +1,6 @@
 // The methods of UplinkSession that process received messages.
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -55,8 +56,10 @@ bool NeedsSettings(absl::StatusCode code) {
 
 void UplinkSession::Hear(const Response& response) {
   if (response.has_welcome()) {
-    if (counts_->registered.service_uuid().empty()) {
-      counts_->registered.set_service_uuid(response.welcome().service().uuid());
+    // Each later Hello has this uuid, and placement refuses a Hello with a text that is none.
+    const std::optional<Uuid> service = ParseName(response.welcome().service().uuid());
+    if (service && counts_->registered.service_uuid().empty()) {
+      counts_->registered.set_service_uuid(service->ToString());
       *counts_->registered.mutable_revision() = response.revision();
     }
     HearWelcome(response.welcome());

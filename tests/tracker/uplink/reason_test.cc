@@ -1,4 +1,8 @@
 // The tracker acts on the reason of a refusal, and never on the words beside the reason.
+#include <string>
+#include <utility>
+#include <vector>
+
 #include "gmock/gmock.h"
 #include "tests/tracker/uplink/fixture.h"
 
@@ -6,6 +10,15 @@ namespace berth::tracker {
 namespace {
 
 using Fate = FakePlacement::Fate;
+
+// The uuid of the service record that each Hello names.
+std::vector<std::string> Registered(FakePlacement& placement) {
+  std::vector<std::string> uuids;
+  for (const auto& request : placement.requests()) {
+    if (request.has_hello()) uuids.push_back(request.hello().registered().service_uuid());
+  }
+  return uuids;
+}
 
 TEST_F(UplinkTest, IsDeletedByTheReasonOnly) {
   FakePlacement placement;
@@ -53,6 +66,14 @@ TEST_F(UplinkTest, SendsNoSnapshotForTheWordsOfARefusal) {
   EXPECT_EQ(placement.reports().size(), 1u);
 }
 
+// The command line is told this text in a message.
+TEST_F(UplinkTest, KeepsNoErrorThatAMessageCannotHave) {
+  FakePlacement placement;
+  placement.end = grpc::Status(grpc::StatusCode::UNAVAILABLE, "gone \xFF\xC3");
+  const auto uplink = Connect(placement);
+  EXPECT_TRUE(Eventually([&] { return uplink->status().error == "gone ??"; }));
+}
+
 // A process that was away while its service was deleted must not create it again: placement sees in
 // the Hello that the process has been registered before.
 TEST_F(UplinkTest, TellsWithWhichRecordItRegistered) {
@@ -61,17 +82,27 @@ TEST_F(UplinkTest, TellsWithWhichRecordItRegistered) {
   const auto uplink = Connect(placement);
   ASSERT_TRUE(placement.WaitForReports(1));
   placement.EndSession();
-  const auto registered = [&placement] {
-    std::vector<std::string> uuids;
-    for (const auto& request : placement.requests()) {
-      if (!request.has_hello()) continue;
-      uuids.push_back(request.hello().registered().service_uuid());
-    }
-    return uuids;
+  ASSERT_TRUE(Eventually([&] { return Registered(placement).size() >= 2; }));
+  EXPECT_EQ(Registered(placement)[0], "");                      // T-384: a new process
+  EXPECT_EQ(Registered(placement)[1], placement.service_uuid);  // T-384
+}
+
+// Placement would refuse each later Hello.
+TEST_F(UplinkTest, KeepsNoRecordWhoseUuidCannotBeRead) {
+  const std::pair<const char*, const char*> kCases[] = {
+      {"x", ""},
+      {"00000000-0000-0000-0000-000000000000", ""},
+      {"8C5F2B1E000040008000000000000001", "8c5f2b1e-0000-4000-8000-000000000001"},
   };
-  ASSERT_TRUE(Eventually([&] { return registered().size() >= 2; }));
-  EXPECT_EQ(registered()[0], "");                      // T-384: a new process
-  EXPECT_EQ(registered()[1], placement.service_uuid);  // T-384
+  for (const auto& [said, kept] : kCases) {
+    FakePlacement placement;
+    placement.service_uuid = said;
+    const auto uplink = Connect(placement);
+    ASSERT_TRUE(placement.WaitForReports(1));
+    placement.EndSession();
+    ASSERT_TRUE(Eventually([&] { return Registered(placement).size() >= 2; }));
+    EXPECT_EQ(Registered(placement)[1], kept) << said;
+  }
 }
 
 }  // namespace
