@@ -1,10 +1,13 @@
 // The functions of record_messages.h that read messages.
+#include <algorithm>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "tracker/ground/message_text.h"
 #include "tracker/ground/uuid.h"
 #include "tracker/uplink/record_form.h"
 #include "tracker/uplink/record_messages.h"
@@ -16,11 +19,14 @@ namespace {
 namespace v1 = placement::v1;
 
 constexpr size_t kQuotedMax = 64;  // bytes of a word that cannot be read
+// The memory in bytes of all CPU sets of a record. A set with CPU 65535 alone takes 8 KiB.
+constexpr size_t kCpuBytesMax = 64 << 10;
+constexpr int kAssignedMax = 256;  // devices, and units, that one record gives to a guest at a time
 
 // Reads the parts of one record, and notes which part could not be read.
 //
-// Each part takes memory in proportion to its message, except the CPUs of cells and the devices of
-// requests, whose numbers are bounded here.
+// Each part takes memory in proportion to its message, except CPU sets and the devices of requests,
+// which are bounded here.
 class RecordReader {
  public:
   // Reads the uuid in `field`. Nil if it cannot be read, or is nil, which names nothing.
@@ -42,7 +48,7 @@ class RecordReader {
     for (const Word<Value>& word : words) {
       if (text == word.text) return word.value;
     }
-    Note(absl::StrCat("it has the ", what, " `", text.substr(0, kQuotedMax), "`"));
+    NoteWord(what, text);
     return std::nullopt;
   }
 
@@ -52,7 +58,10 @@ class RecordReader {
     for (const int cpu : cpus) {
       if (IsCpu(cpu)) set.Insert(cpu);
     }
-    return set;
+    cpu_bytes_ += set.Bytes();
+    if (cpu_bytes_ <= kCpuBytesMax) return set;
+    Note(absl::StrCat("its CPU sets take more than ", kCpuBytesMax, " bytes"));
+    return CpuSet();
   }
 
   GuestCell ReadCell(const v1::GuestCell& wire) {
@@ -85,12 +94,27 @@ class RecordReader {
       }
       if (cells.size() > kGuestCellsMax) Note(absl::StrCat("it has ", cells.size(), " NUMA cells"));
     }
-    for (const v1::PciDevice& device : devices) assigned.devices.push_back(device.address());
-    for (const v1::NamedUnit& unit : units) {
-      assigned.units.push_back(
-          {ReadUuid(unit.provider_uuid(), "provider_uuid"), unit.resource_class(), unit.name()});
-    }
+    assigned.devices = ReadOnce<std::string>(devices, "PCI devices",
+                                             [](const auto& wire) { return wire.address(); });
+    assigned.units = ReadOnce<NamedUnit>(units, "named units", [this](const auto& wire) {
+      return NamedUnit{ReadUuid(wire.provider_uuid(), "provider_uuid"), wire.resource_class(),
+                       wire.name()};
+    });
     return assigned;
+  }
+
+  // Reads a list with `read`, each value once. Leaves out what comes after kAssignedMax elements.
+  template <typename Value, typename List, typename Read>
+  std::vector<Value> ReadOnce(const List& list, const char* what, Read read) {
+    std::vector<Value> values;
+    std::set<Value> known;
+    const int count = std::min<int>(list.size(), kAssignedMax);
+    for (int i = 0; i < count; ++i) {
+      const auto [value, is_new] = known.insert(read(list[i]));
+      if (is_new) values.push_back(*value);
+    }
+    if (list.size() > kAssignedMax) Note(absl::StrCat("it has ", list.size(), " ", what));
+    return values;
   }
 
   template <typename Requests>
@@ -116,8 +140,7 @@ class RecordReader {
       const auto policy = ParseDeviceNumaPolicy(item.numa_policy());
       if (policy.ok()) request.numa_policy = *policy;
       if (!policy.ok() && !item.numa_policy().empty()) {
-        Note(absl::StrCat("it has the numa_policy `", item.numa_policy().substr(0, kQuotedMax),
-                          "`"));
+        NoteWord("numa_policy", item.numa_policy());
       }
       if (!item.provider_uuids().empty()) request.providers = ReadShares(item);
     }
@@ -157,6 +180,9 @@ class RecordReader {
   void Note(std::string text) {
     if (unreadable_.empty()) unreadable_ = std::move(text);
   }
+  void NoteWord(const char* what, absl::string_view word) {
+    Note(absl::StrCat("it has the ", what, " `", CutText(word, kQuotedMax), "`"));
+  }
   int64_t ReadAmount(int64_t amount, const char* what) {
     if (amount >= 0 && amount <= kRecordAmountMax) return amount;
     Note(absl::StrCat("it has ", amount, " ", what));
@@ -187,6 +213,7 @@ class RecordReader {
   }
 
   std::string unreadable_;
+  size_t cpu_bytes_ = 0;  // of the CPU sets so far
 };
 
 // A time that is too far away for absl::Time becomes one of the infinite ones.

@@ -3,8 +3,6 @@
 
 #include <google/protobuf/unknown_field_set.h>
 
-#include <climits>
-#include <functional>
 #include <random>
 
 #include "gmock/gmock.h"
@@ -31,9 +29,10 @@ class RandomRecords {
   std::string Text() { return "text-" + std::to_string(Below(1000)); }
   Uuid RandomUuid() { return ShortUuid(Text()); }
 
+  // All sets of a record together are smaller than the sets that are read of one.
   CpuSet Cpus() {
     CpuSet cpus;
-    for (int i = Below(4); i > 0; --i) cpus.Insert(Below(CpuSet::kMaxCpu + 1));
+    for (int i = Below(4); i > 0; --i) cpus.Insert(Below(16384));
     return cpus;
   }
   GuestCell Cell() {
@@ -58,8 +57,10 @@ class RandomRecords {
         assigned.topology->emulator_threads_policy = static_cast<EmulatorThreadsPolicy>(Below(2));
       }
     }
-    for (int i = Below(3); i > 0; --i) assigned.devices.push_back(Text());
-    for (int i = Below(3); i > 0; --i) assigned.units.push_back({RandomUuid(), Text(), Text()});
+    for (int i = Below(3); i > 0; --i) assigned.devices.push_back(absl::StrCat(Text(), "-", i));
+    for (int i = Below(3); i > 0; --i) {
+      assigned.units.push_back({RandomUuid(), Text(), absl::StrCat(Text(), "-", i)});
+    }
     return assigned;
   }
   std::vector<DeviceRequest> Requests() {
@@ -186,51 +187,6 @@ TEST(RecordMessages, WhatCannotBeReadIsLeftOutAndNamed) {
 
 constexpr char kUpper[] = "AAAAAAAA-AAAA-4AAA-8AAA-AAAAAAAAAAAA";
 constexpr char kLower[] = "aaaaaaaa-aaaa-4aaa-8aaa-aaaaaaaaaaaa";
-
-TEST(RecordMessages, NumbersBeyondAllBoundsAreLeftOut) {
-  const auto unreadable = [](const std::function<void(v1::Instance*)>& change) {
-    v1::Instance wire = WireInstance(MakeInstance("i", kHere, MakeFlavor("f", 1, 1, 1)));
-    change(&wire);
-    const Instance read = ReadInstance(wire);
-    EXPECT_LE(read.device_requests.size(), 256u);
-    for (const DeviceRequest& request : read.device_requests) EXPECT_GE(request.count, 1);
-    return read.unreadable;
-  };
-  for (const int32_t count : {INT32_MIN, -1, 0, 257, INT32_MAX}) {
-    const std::string text = absl::StrCat("a PCI request asks for ", count, " devices of ");
-    EXPECT_EQ(unreadable([&](v1::Instance* i) { i->add_pci_requests()->set_count(count); }),
-              text + "0 providers");
-    EXPECT_EQ(unreadable([&](v1::Instance* i) {
-                v1::PciRequest* const request =
-                    i->mutable_migration_context()->add_old_pci_requests();
-                request->set_count(count);
-                request->add_provider_uuids(kLower);
-              }),
-              text + "1 providers");
-  }
-  EXPECT_EQ(unreadable([](v1::Instance* i) { i->add_pci_requests()->set_count(256); }), "");
-  EXPECT_EQ(unreadable([](v1::Instance* i) {
-              for (int n = 0; n < 257; ++n) i->add_pci_requests()->set_count(1);
-            }),
-            "it has 257 PCI requests");
-  EXPECT_EQ(unreadable([](v1::Instance* i) {
-              for (int n = 0; n < 129; ++n) i->add_numa_cells();
-            }),
-            "it has 129 NUMA cells");
-  EXPECT_EQ(unreadable([](v1::Instance* i) { i->add_numa_cells()->set_memory_mib(INT64_MIN); }),
-            absl::StrCat("it has ", INT64_MIN, " MiB of memory in a cell"));
-  EXPECT_EQ(unreadable([](v1::Instance* i) { i->mutable_flavor()->set_memory_mib(1LL << 31); }),
-            "it has 2147483648 MiB of memory");
-  EXPECT_EQ(unreadable([](v1::Instance* i) {
-              i->mutable_migration_context()->mutable_new_flavor()->set_vcpus(-1);
-            }),
-            "it has -1 virtual CPUs");
-  const std::string word(1000, 'x');
-  EXPECT_EQ(unreadable([&](v1::Instance* i) { i->add_numa_cells()->set_cpu_policy(word); }),
-            "it has the cpu_policy `" + word.substr(0, 64) + "`");
-  EXPECT_EQ(unreadable([](v1::Instance* i) { i->mutable_updated_at()->set_seconds(INT64_MAX); }),
-            "");
-}
 
 TEST(RecordMessages, EveryUuidIsReadInLowerCase) {
   v1::Instance wire;
