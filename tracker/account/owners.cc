@@ -1,6 +1,7 @@
 #include "tracker/account/owners.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "tracker/cells/usage.h"
@@ -33,19 +34,22 @@ std::vector<std::string> Owners::Take(const Uuid& instance_uuid, const Assigned&
       Block(*assigned.topology);
     }
   }
-  for (const std::string& address : assigned.devices) {
-    const auto [owner, taken] = by_device_.emplace(address, instance_uuid);
-    if (!taken) {
-      refused.push_back(absl::StrCat("device ", address, " belongs to ", owner->second.ToString()));
+  const auto take = [&](const auto& parts, auto* owners, const auto& text_of) {
+    std::string text;
+    int left_out = 0;
+    for (const auto& part : parts) {
+      const auto [owner, taken] = owners->emplace(part, instance_uuid);
+      if (taken || ++left_out > 1) continue;
+      text = absl::StrCat(text_of(part), " belongs to ", owner->second.ToString());
     }
-  }
-  for (const NamedUnit& unit : assigned.units) {
-    const auto [owner, taken] = by_unit_.emplace(unit, instance_uuid);
-    if (!taken) {
-      refused.push_back(absl::StrCat("unit ", unit.name, " of ", unit.resource_class,
-                                     " belongs to ", owner->second.ToString()));
-    }
-  }
+    if (left_out > 1) absl::StrAppend(&text, ", and likewise ", left_out - 1, " more");
+    if (left_out > 0) refused.push_back(std::move(text));
+  };
+  take(assigned.devices, &by_device_,
+       [](const std::string& address) { return absl::StrCat("device ", address); });
+  take(assigned.units, &by_unit_, [](const NamedUnit& unit) {
+    return absl::StrCat("unit ", unit.name, " of ", unit.resource_class);
+  });
   return refused;
 }
 

@@ -25,11 +25,12 @@ class Owners {
   // `topology` is what the host offers. Absent: the host has no NUMA cells.
   explicit Owners(const std::optional<NumaTopology>& topology);
 
-  // Makes the instance the owner of all that `assigned` names. Returns one text for each part that
-  // cannot be owned: CPUs that another holder has or that the host does not have, and devices or
-  // units that another holder has. Such a part is left out as a whole, the others are taken
-  // (T-284). Nobody else is offered CPUs that were left out. For example, a guest has the CPUs 4
-  // and 7, and the host has lost CPU 7: no other guest gets CPU 4.
+  // Makes the instance the owner of all that `assigned` names. Leaves out what cannot be owned: all
+  // CPUs if another holder has one of them or the host does not have it, and each device or unit
+  // that another holder has (T-284). Returns one text for the CPUs, one for the devices and one for
+  // the units, if something of the kind was left out. Nobody else is offered CPUs that were left
+  // out. For example, a guest has the CPUs 4 and 7, and the host has lost CPU 7: no other guest
+  // gets CPU 4.
   std::vector<std::string> Take(const Uuid& instance_uuid, const Assigned& assigned);
 
   // Undoes a call of Take with the same arguments.
