@@ -39,6 +39,7 @@ std::optional<Outbox::Outgoing> Outbox::Next() {
   const bool asked = standing_ == Standing::kSendAll;
   Outgoing report;
   report.sequence = ++sequence_;
+  sequence_max_ = std::max(sequence_max_, sequence_);
   report.snapshot = snapshot_wanted_ || asked || acknowledged_ == nullptr;
   report.digest = newest_digest_;
   report.audit = newest_;
@@ -52,9 +53,10 @@ std::optional<Outbox::Outgoing> Outbox::Next() {
 void Outbox::Welcome(Standing standing, int64_t last_sequence) {
   in_flight_.reset();
   standing_ = standing;
-  // Placement may still apply a report that it has not answered, so the number of that report is
-  // not used again.
-  sequence_ = std::max(sequence_, last_sequence);
+  // Placement may still apply a report that it has not answered, and may have applied one that it
+  // refused. So the numbers of these reports are not used again. A number that no report has had is
+  // ignored: counting on from it could overflow.
+  if (last_sequence <= sequence_max_) sequence_ = std::max(sequence_, last_sequence);
   // A delta is possible only if both sides have the same base for it: the last report that
   // placement has applied must be the last report that was acknowledged, and the last one that this
   // process sent. Otherwise a snapshot is needed.

@@ -59,7 +59,7 @@ class Outbox {
 
   // To be called when placement has answered a Hello. `standing`: which reports placement wants
   // from the node. `last_sequence`: the number of the last report of this incarnation that
-  // placement has applied.
+  // placement has applied. If no report has had this number, the next report is a snapshot.
   void Welcome(Standing standing, int64_t last_sequence);
   // To be called when placement asks for a snapshot. If a delta is in flight, its answer no longer
   // counts.
@@ -94,7 +94,8 @@ class Outbox {
   bool snapshot_wanted_ = true;  // the first report of an incarnation is always a snapshot
   bool repair_wanted_ = false;
   int tries_in_a_row_ = 0;
-  int64_t sequence_ = 0;  // number of the last report that was sent
+  int64_t sequence_ = 0;      // number of the last report that was sent and not refused
+  int64_t sequence_max_ = 0;  // the largest number that a report has had
   int64_t acknowledged_sequence_ = 0;
   std::shared_ptr<const Audit> newest_;
   std::string newest_digest_;

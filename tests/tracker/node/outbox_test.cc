@@ -1,6 +1,7 @@
 // What is told of a node, and when.
 #include "tracker/node/outbox.h"
 
+#include <cstdint>
 #include <random>
 
 #include "gtest/gtest.h"
@@ -184,6 +185,34 @@ TEST(Outbox, TakesUpAfterADisconnect) {
     EXPECT_EQ(report->snapshot, test.snapshot) << test.what;
     EXPECT_EQ(report->sequence, test.sequence) << test.what;
   }
+}
+
+TEST(Outbox, IgnoresANumberThatNoReportHasHad) {
+  for (const int64_t odd : {int64_t{2}, INT64_MAX, int64_t{-1}, INT64_MIN}) {
+    Fresh fresh;
+    fresh.Settle(1);
+    fresh.outbox.Disconnect();
+    fresh.outbox.Welcome(Standing::kSendAll, odd);
+    for (int i = 0; i < 2; ++i) {
+      const std::optional<Outbox::Outgoing> report = fresh.outbox.Next();
+      ASSERT_TRUE(report.has_value()) << odd;
+      EXPECT_TRUE(report->snapshot) << odd;
+      EXPECT_EQ(report->sequence, 2) << odd;
+      EXPECT_TRUE(fresh.outbox.Reject(2, true));
+    }
+    EXPECT_EQ(fresh.outbox.sequence(), 1);
+  }
+}
+
+// Placement applies a report, cannot say so, and refuses it. The report then has its number.
+TEST(Outbox, SkipsTheNumberOfAReportThatWasRefusedAndApplied) {
+  Fresh fresh;
+  fresh.Settle(1);
+  fresh.outbox.Offer(AuditWith(2), true, false);
+  EXPECT_TRUE(fresh.outbox.Reject(fresh.outbox.Next()->sequence, true));
+  fresh.outbox.Disconnect();
+  fresh.outbox.Welcome(Standing::kKnown, 2);
+  EXPECT_EQ(fresh.outbox.Next()->sequence, 3);
 }
 
 // A placement that applies, refuses, forgets and disconnects as it likes.
