@@ -40,6 +40,15 @@ bool IsOnSide(const HostAndNode& self, const Migration& migration, ClaimEnd end)
   return (end == ClaimEnd::kConfirm ? migration.source : migration.destination) == self;
 }
 
+// When the record of the instance, or of its open claim if there is no other, was last changed. A
+// record may be large, so it is not copied. Nothing: neither is known.
+std::optional<absl::Time> UpdatedAt(const NodeAccount& account, const Uuid& instance_uuid) {
+  const auto recorded = account.instances().find(instance_uuid);
+  if (recorded != account.instances().end()) return recorded->second.updated_at;
+  const OpenClaim* const claim = account.OpenClaimOf(instance_uuid);
+  return claim == nullptr ? std::nullopt : std::make_optional(claim->instance.updated_at);
+}
+
 }  // namespace
 
 // The records of the claim with this id, which the instance has on this node. Nothing: there is no
@@ -223,9 +232,9 @@ void Node::AnswerWaitersLocked(const absl::Status& status, Replies* replies) {
   for (auto waiter = waiters_.begin(); waiter != waiters_.end();) {
     const auto& [known, caller] = *waiter;
     const bool tracked = account_->IsTracked(known.uuid);
-    const std::optional<Instance> instance = account_->FindInstance(known.uuid);
-    const bool newer = instance && known.updated_at > absl::InfinitePast() &&
-                       instance->updated_at >= known.updated_at;
+    const std::optional<absl::Time> updated_at = UpdatedAt(*account_, known.uuid);
+    const bool newer =
+        updated_at && known.updated_at > absl::InfinitePast() && *updated_at >= known.updated_at;
     std::optional<absl::StatusOr<ClaimResult>> answer;
     if (!status.ok()) {
       answer = status;
