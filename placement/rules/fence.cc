@@ -45,6 +45,14 @@ std::vector<MigrationPtr> MovesBeside(const State& state, InstanceId instance,
   return moves;
 }
 
+// Whether the instance has a host, and this host or the instance's node is not the migration's
+// source.
+bool LeavesElsewhere(const MigrationRecord& migration, const InstanceRecord& instance) {
+  if (instance.host.empty()) return false;
+  return migration.source_host != instance.host ||
+         (migration.source_node && instance.node && *migration.source_node != *instance.node);
+}
+
 }  // namespace
 
 void TrackerFields(Faults& faults, const std::optional<TrackerProcess>& tracker) {
@@ -110,14 +118,17 @@ absl::Status CheckMigrationWrite(const State& state, const std::optional<Tracker
   const auto deny = [&](absl::string_view why) {
     return DenyRecord(*tracker, "migration", after.id.ToString(), why);
   };
+  const InstancePtr instance = state.records().FindInstance(after.instance);
   bool may_write = before != nullptr && IsSide(*before, tracker->host);
   const bool is_open = before == nullptr || before->destination_host.empty();
   if (!may_write && is_open && IsSide(after, tracker->host)) {
-    const InstancePtr instance = state.records().FindInstance(after.instance);
     may_write = instance->host == tracker->host || HoldsOn(state, after.instance, tracker->host);
   }
   if (!may_write) {
     return deny("it is not from or to this host, or its instance is not meant for this host");
+  }
+  if (before == nullptr && LeavesElsewhere(after, *instance)) {
+    return deny(absl::StrCat("its source is not where its instance is, on host ", instance->host));
   }
   const bool names_host = !after.destination_host.empty() &&
                           (before == nullptr || before->destination_host != after.destination_host);

@@ -48,8 +48,9 @@ absl::Status CheckInstanceWrite(const State& state, const std::optional<TrackerP
 
 // A tracker may change a migration from or to its host. It may create one, or become the
 // destination of one that has none, if the instance is on its host or if the instance's consumer
-// holds something of a node of its host. It may name only a new destination host that has a
-// tracker. REQUIRES: the instance has a record.
+// holds something of a node of its host. The source of the one that it creates is the instance's
+// host and node, as far as the instance has them. It may name only a new destination host that has
+// a tracker. REQUIRES: the instance has a record.
 absl::Status CheckMigrationWrite(const State& state, const std::optional<TrackerProcess>& tracker,
                                  const MigrationPtr& before, const MigrationRecord& after);
 

@@ -160,6 +160,39 @@ TEST(RulesFence, ATrackerWritesMigrationsFromAndToItsHost) {
   EXPECT_EQ(move.Answer(end), "POLICY_DENIED migration");
 }
 
+// A move counts on its source. So nobody makes one that leaves a host where the instance is not.
+TEST(RulesFence, ATrackersMigrationLeavesWhereItsInstanceIs) {
+  MoveWorld move;
+  ASSERT_EQ(move.Answer(SetInstance{move.On(1), std::nullopt}), "OK");
+  MigrationRecord record = move.Move(MigrationType::kCold, 2, 1);
+  uint64_t made = 0;
+  const auto create = [&] {
+    record.id = MigrationId{Uuid{12, ++made}};
+    return move.Answer(CreateMigration{record, MoveWorld::Tracker(1)});
+  };
+  EXPECT_EQ(create(), "POLICY_DENIED migration");  // T-386
+  record.source_host = "h1";
+  EXPECT_EQ(create(), "POLICY_DENIED migration");  // T-386: the node of another host
+  record.source_node.reset();
+  EXPECT_EQ(create(), "OK");
+  record.source_node = move.world().provider("n1");
+  EXPECT_EQ(create(), "OK");
+  // An instance without a node may leave any node of its host, and one without a host any host.
+  InstanceRecord placed = *move.Instance();
+  placed.node.reset();
+  ASSERT_EQ(move.Answer(SetInstance{placed, placed.generation}), "OK");
+  EXPECT_EQ(create(), "OK");
+  placed.host.clear();
+  ASSERT_EQ(move.Answer(SetInstance{placed, move.Instance()->generation}), "OK");
+  move.Hold("vm", "n1{VCPU:1}");
+  record.source_host = "h3";
+  EXPECT_EQ(create(), "OK");
+  // The destination of an evacuation, while the tracker of the source is away.
+  ASSERT_EQ(move.Answer(SetInstance{move.On(2), move.Instance()->generation}), "OK");
+  record = move.Move(MigrationType::kEvacuation, 2, 1);
+  EXPECT_EQ(create(), "OK");
+}
+
 // An imported service has no process until its tracker says Hello.
 TEST(RulesFence, AServiceWithoutAProcessHasNoTracker) {
   MoveWorld move;
