@@ -45,6 +45,19 @@ std::vector<MigrationPtr> MovesBeside(const State& state, InstanceId instance,
   return moves;
 }
 
+// Whether the record names neither an active node of its host nor a side of one of `moves`. A guest
+// may come back to a node that was retired meanwhile. The node of another host never counts.
+bool LacksNode(const State& state, const InstanceRecord& record,
+               const std::vector<MigrationPtr>& moves) {
+  const NodeRecordPtr node = record.node ? FindNode(state, *record.node) : nullptr;
+  if (node != nullptr && node->host != record.host) return true;
+  if (node != nullptr && !node->retired) return false;
+  return std::none_of(moves.begin(), moves.end(), [&](const MigrationPtr& move) {
+    return (move->source_host == record.host && move->source_node == record.node) ||
+           (move->destination_host == record.host && move->destination_node == record.node);
+  });
+}
+
 // Whether the instance has a host, and this host or the instance's node is not the migration's
 // source.
 bool LeavesElsewhere(const MigrationRecord& migration, const InstanceRecord& instance) {
@@ -104,6 +117,10 @@ absl::Status CheckInstanceWrite(const State& state, const std::optional<TrackerP
   if (!after.host.empty() && after.host != tracker->host &&
       std::none_of(moves.begin(), moves.end(), goes_there)) {
     return deny(absl::StrCat("it does not move to host ", after.host));
+  }
+  const bool stays = after.host == before->host && after.node == before->node;
+  if (!stays && !after.host.empty() && LacksNode(state, after, moves)) {
+    return deny(absl::StrCat("it would be on no active node of host ", after.host));
   }
   if (after.name != before->name || after.project != before->project ||
       after.user != before->user) {

@@ -39,9 +39,11 @@ absl::Status CheckProcess(const State& state, const std::optional<TrackerProcess
 // - or that has no host or is shelved_offloaded, and whose consumer holds something of a node of
 //   the tracker's host.
 // Afterwards the instance is on the tracker's host, on the other host of one of these migrations,
-// or on no host. A tracker creates no record of an instance, and changes neither its name nor its
-// project nor its user. `ending`: the migration that the command ends; it counts as one that still
-// holds resources. Null: the command ends none.
+// or on no host. If the write changes host or node, and there is a host afterwards, then the node is
+// an active one of this host, or host and node are a side of one of these migrations. It is never
+// the node of another host. A tracker creates no record of an instance, and changes neither its
+// name nor its project nor its user. `ending`: the migration that the command ends; it counts as
+// one that still holds resources. Null: the command ends none.
 absl::Status CheckInstanceWrite(const State& state, const std::optional<TrackerProcess>& tracker,
                                 const InstancePtr& before, const InstanceRecord& after,
                                 const MigrationPtr& ending = nullptr);

@@ -206,8 +206,8 @@ absl::StatusOr<RecordsBefore> FindRecords(const State& state, const WriteRecords
 
 // Gives the records new generations, so that the earlier write is refused. The records have the
 // generations of before the earlier write, so that write has not been applied. The fence judges the
-// withdrawal as that write: it may have put the instance on the tracker's host, or have made this
-// host the destination of a migration that has none.
+// withdrawal as a write that takes the instance off its host, or that makes the tracker's host the
+// destination of a migration that has none.
 absl::StatusOr<Outcome> Withdraw(const State& state, const WriteRecords& command,
                                  const RecordsBefore& before, const RuleContext& context) {
   MigrationPtr meant = before.migration;
@@ -217,7 +217,8 @@ absl::StatusOr<Outcome> Withdraw(const State& state, const WriteRecords& command
     meant = std::move(claimed);
   }
   InstanceRecord taken = *before.instance;
-  taken.host = command.tracker.host;
+  taken.host.clear();
+  taken.node.reset();
   BERTH_RETURN_IF_ERROR(CheckFence(state, command, before, taken, meant));
   MigrationPtr migration;
   if (before.migration != nullptr) migration = StoredMigration(*before.migration, context);

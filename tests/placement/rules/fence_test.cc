@@ -105,6 +105,60 @@ TEST_F(RulesFenceInstance, OnEitherSideOfAMove) {
   EXPECT_EQ(Write(2, 2), "OK");
 }
 
+// The allocation audit judges an instance by its node.
+TEST_F(RulesFenceInstance, OnANodeOfItsHost) {
+  move_.Begin(MigrationType::kLive);
+  const auto put = [&](int tracker, int host, const std::optional<ProviderId>& node) {
+    InstanceRecord record = move_.On(host);
+    record.node = node;
+    return WriteRecord(tracker, record);
+  };
+  const ProviderId n1 = *move_.On(1).node;
+  const ProviderId n2 = *move_.On(2).node;
+  for (const int tracker : {1, 2}) {
+    EXPECT_EQ(put(tracker, 1, n2), "POLICY_DENIED instance");
+    EXPECT_EQ(put(tracker, 2, n1), "POLICY_DENIED instance") << "its node, with another host";
+    EXPECT_EQ(put(tracker, 2, move_.world().provider("pool")), "POLICY_DENIED instance");
+    EXPECT_EQ(put(tracker, 2, std::nullopt), "POLICY_DENIED instance");
+    EXPECT_EQ(put(tracker, 1, std::nullopt), "POLICY_DENIED instance");
+    EndMove end = move_.End(MoveEnd::kCompleted, 2);
+    InstanceRecord record = *end.instance;
+    record.node = n1;
+    end.instance = std::make_shared<const InstanceRecord>(record);
+    end.tracker = MoveWorld::Tracker(tracker);
+    EXPECT_EQ(move_.Answer(end), "POLICY_DENIED instance");
+  }
+  // A record that stays where it is may be as it is.
+  InstanceRecord odd = move_.On(1);
+  odd.node = n2;
+  ASSERT_EQ(move_.Answer(SetInstance{odd, move_.Instance()->generation}), "OK");
+  EXPECT_EQ(put(1, 1, n2), "OK");
+  EXPECT_EQ(put(1, 1, n1), "OK");
+}
+
+TEST_F(RulesFenceInstance, OnARetiredNodeOnlyByItsMove) {
+  Put(0);
+  move_.Hold("vm", "n1{VCPU:1}");
+  ASSERT_EQ(move_.Answer(RetireNode{*move_.On(1).node, true}), "OK");
+  EXPECT_EQ(Write(1, 1), "POLICY_DENIED instance");
+  ASSERT_EQ(move_.Answer(SetInstance{move_.On(2), move_.Instance()->generation}), "OK");
+  MigrationRecord revert = move_.Move(MigrationType::kCold, 1, 2);
+  ASSERT_EQ(move_.Answer(CreateMigration{revert}), "OK");
+  EXPECT_EQ(Write(2, 1), "OK");
+}
+
+// A move may have begun before the node of its source was known.
+TEST_F(RulesFenceInstance, BackToItsSourceWithoutANode) {
+  InstanceRecord placed = move_.On(1);
+  placed.node.reset();
+  ASSERT_EQ(move_.Answer(SetInstance{placed, {}}), "OK");
+  MigrationRecord record = move_.Move(MigrationType::kCold, 1, 2);
+  record.source_node.reset();
+  ASSERT_EQ(move_.Answer(CreateMigration{record}), "OK");
+  EXPECT_EQ(Write(2, 2), "OK");
+  EXPECT_EQ(WriteRecord(2, placed), "OK");
+}
+
 TEST_F(RulesFenceInstance, ButNotWhatItIsCalledAndWhoseItIs) {
   EXPECT_EQ(Write(1, 1), "POLICY_DENIED instance");  // it has no record
   Put(1);
