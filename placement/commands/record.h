@@ -3,7 +3,9 @@
 #define BERTH_PLACEMENT_COMMANDS_RECORD_H_
 
 #include <optional>
+#include <set>
 #include <string>
+#include <vector>
 
 #include "placement/values/instance.h"
 #include "placement/values/move_end.h"
@@ -17,6 +19,14 @@ struct TrackerProcess {
   std::string host;
   Uuid incarnation;
 };
+
+// Reads the names of the CPUs, PCI devices and named units of `node` of `host` that the record gives
+// to its instance alone. `migrations` are all migrations of the instance. An instance that moves may
+// have some on both nodes. The ledger keeps these parts of a record as bytes that it does not read.
+// So the sender of a command that a tracker may send brings this function. Pure.
+using HeldReader = std::set<std::string> (*)(const InstanceRecord& record,
+                                             const std::vector<MigrationPtr>& migrations,
+                                             const std::string& host, ProviderId node);
 
 // Creates the record of an instance, or replaces the whole record. The generation and the times of
 // `record` are ignored.

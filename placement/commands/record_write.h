@@ -5,9 +5,7 @@
 
 #include <memory>
 #include <optional>
-#include <set>
 #include <string>
-#include <vector>
 
 #include "absl/status/statusor.h"
 #include "placement/commands/record.h"
@@ -18,20 +16,14 @@
 namespace berth::placement {
 
 // What a write does to the record of an instance. The ledger keeps most fields of a record as bytes
-// that it does not read. So the sender of the command reads and writes these bytes for it. Pure:
-// the same record gives the same result each time, and the same refusal.
+// that it does not read. So the sender of the command writes these bytes for it. Pure: the same
+// record gives the same result each time, and the same refusal.
 class InstanceEdit {
  public:
   virtual ~InstanceEdit() = default;
   // The record after the write. Its generation and times are ignored. INVALID_FIELD if the record
   // would be malformed.
   virtual absl::StatusOr<InstanceRecord> Apply(const InstanceRecord& before) const = 0;
-  // The names of the CPUs, PCI devices and named units of `node` of `host` that the record gives to
-  // its instance alone. `migrations` are all migrations of the instance. An instance that moves may
-  // have some on both nodes.
-  virtual std::set<std::string> Held(const InstanceRecord& record,
-                                     const std::vector<MigrationPtr>& migrations,
-                                     const std::string& host, ProviderId node) const = 0;
 };
 
 struct MigrationEdit {
@@ -54,6 +46,7 @@ struct WriteRecords {
   // `migration` only the uuid and the generation are used then.
   std::shared_ptr<const InstanceEdit> edit;
   std::optional<MigrationEdit> migration;  // none: only the instance's record is written
+  HeldReader read_held = nullptr;          // null: owners are not compared
 };
 
 }  // namespace berth::placement

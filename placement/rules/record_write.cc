@@ -1,14 +1,12 @@
-#include <algorithm>
 #include <memory>
-#include <set>
 #include <string>
 #include <utility>
-#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "placement/commands/fleet_node.h"
 #include "placement/commands/record_form.h"
 #include "placement/rules/fence.h"
+#include "placement/rules/owners.h"
 #include "placement/rules/rules.h"
 #include "placement/rules/settlement.h"
 #include "placement/values/migration_status.h"
@@ -111,45 +109,6 @@ absl::Status CheckTarget(const WriteRecords& command, const RecordsBefore& befor
   return Deny(command, "the migration would go to another node");
 }
 
-// The migrations of the instance, with `written` in the place of its record. Null: none is written.
-std::vector<MigrationPtr> MigrationsAfter(const State& state, InstanceId instance,
-                                          const MigrationPtr& written) {
-  std::vector<MigrationPtr> migrations = state.records().MigrationsOf(instance);
-  for (MigrationPtr& migration : migrations) {
-    if (written != nullptr && migration->id == written->id) migration = written;
-  }
-  return migrations;
-}
-
-// RECORD_CONFLICT if the write gives the instance a CPU, a device or a unit that another record
-// gives to its instance (T-395). The trackers prevent this, and the ledger does not rely on them.
-absl::Status CheckOwners(const State& state, const WriteRecords& command,
-                         const InstanceRecord& before, const InstanceRecord& after,
-                         const MigrationPtr& migration) {
-  const std::string& host = command.tracker.host;
-  const auto held = [&](const InstanceRecord& record, const MigrationPtr& written) {
-    return command.edit->Held(record, MigrationsAfter(state, record.id, written), host,
-                              command.node);
-  };
-  std::set<std::string> taken = held(after, migration);
-  for (const std::string& name : held(before, nullptr)) taken.erase(name);
-  if (taken.empty()) return absl::OkStatus();
-  std::set<InstanceId> others;
-  for (const InstancePtr& instance : state.records().InstancesOf(host)) others.insert(instance->id);
-  for (const MigrationPtr& move : state.records().MovesOf(host)) others.insert(move->instance);
-  others.erase(command.instance);
-  for (const InstanceId id : others) {
-    const InstancePtr other = state.records().FindInstance(id);
-    for (const std::string& name : held(*other, nullptr)) {
-      if (taken.contains(name)) {
-        return Conflict(
-            command, absl::StrCat("cannot get ", name, ", which instance ", id.ToString(), " has"));
-      }
-    }
-  }
-  return absl::OkStatus();
-}
-
 MigrationRecord Edited(const MigrationRecord& before, const MigrationEdit& edit) {
   MigrationRecord after = before;
   after.status = edit.status;
@@ -236,7 +195,8 @@ absl::StatusOr<Outcome> Withdraw(const State& state, const WriteRecords& command
 // record; with POLICY_DENIED if the instance or its migration would go to another node;
 // RECORD_CONFLICT if the instance is elsewhere; POLICY_DENIED for records that do not concern the
 // tracker's host; WRONG_MOVE_END or MOVE_HOLDS_ALLOCATIONS for the status of a migration, as
-// UpdateMigration does; RECORD_CONFLICT if something of the node would get a second owner.
+// UpdateMigration does; POLICY_DENIED if the instance would get something of another node;
+// RECORD_CONFLICT if something of the node would get a second owner.
 absl::StatusOr<Outcome> Decide(const State& state, const WriteRecords& command,
                                const RuleContext& context) {
   Faults faults;
@@ -263,7 +223,8 @@ absl::StatusOr<Outcome> Decide(const State& state, const WriteRecords& command,
   if (migration != nullptr) {
     BERTH_RETURN_IF_ERROR(CheckStatusChange(state, *before.migration, *migration));
   }
-  BERTH_RETURN_IF_ERROR(CheckOwners(state, command, *before.instance, after, migration));
+  BERTH_RETURN_IF_ERROR(CheckOwners(state, {command.tracker, command.node, command.read_held,
+                                            *before.instance, after, migration}));
   return Put(after, before, std::move(migration), context);
 }
 

@@ -2,7 +2,10 @@
 
 #include <memory>
 #include <optional>
+#include <set>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "google/protobuf/io/coded_stream.h"
 #include "google/protobuf/io/zero_copy_stream_impl_lite.h"
@@ -14,6 +17,7 @@ using placement::Generation;
 using placement::InstanceId;
 using placement::InstanceRecord;
 using placement::MigrationId;
+using placement::MigrationPtr;
 using placement::MigrationRecord;
 using placement::ProviderId;
 
@@ -127,6 +131,25 @@ absl::Status CheckContext(const std::string& path, const pb::MigrationContext& c
   BERTH_RETURN_IF_ERROR(CheckCells(path + ".new_numa_cells", context.new_numa_cells()));
   BERTH_RETURN_IF_ERROR(CheckRequests(path + ".old_pci_requests", context.old_pci_requests()));
   return CheckRequests(path + ".new_pci_requests", context.new_pci_requests());
+}
+
+// Adds the names of the host CPUs, devices and units.
+template <typename Cells, typename Devices, typename Units>
+void AddNames(const Cells& cells, const Devices& devices, const Units& units,
+              std::set<std::string>* names) {
+  for (const pb::GuestCell& cell : cells) {
+    if (!cell.has_host_cell()) continue;
+    const auto add = [&](int cpu) {
+      names->insert(absl::StrCat("CPU ", cpu, " of cell ", cell.host_cell()));
+    };
+    for (const auto& [vcpu, cpu] : cell.pinning()) add(cpu);
+    for (const int cpu : cell.reserved_cpus()) add(cpu);
+  }
+  for (const pb::PciDevice& device : devices) names->insert("PCI device " + device.address());
+  for (const pb::NamedUnit& unit : units) {
+    names->insert(absl::StrCat("unit ", unit.name(), " of ", unit.resource_class(), " of provider ",
+                               unit.provider_uuid()));
+  }
 }
 
 // Fill in the record that the command has put, if it has put one.
@@ -246,6 +269,35 @@ absl::StatusOr<MigrationRecord> MigrationOf(const pb::Migration& from) {
   migration.old_flavor_id = from.old_flavor_id();
   migration.new_flavor_id = from.new_flavor_id();
   return migration;
+}
+
+std::set<std::string> ReadHeld(const InstanceRecord& record,
+                               const std::vector<MigrationPtr>& migrations, const std::string& host,
+                               ProviderId node) {
+  pb::Instance details;
+  details.ParseFromString(record.details);
+  const auto is_here = [&](const std::string& its_host, const std::optional<ProviderId>& its) {
+    return its_host == host && (!its || *its == node);
+  };
+  std::set<std::string> names;
+  if (is_here(record.host, record.node)) {
+    AddNames(details.numa_cells(), details.pci_devices(), details.named_units(), &names);
+  }
+  if (!details.has_migration_context()) return names;
+  const pb::MigrationContext& context = details.migration_context();
+  const auto context_of = MigrationId::Parse(context.migration_uuid());
+  for (const MigrationPtr& migration : migrations) {
+    if (migration->id != context_of) continue;
+    if (is_here(migration->source_host, migration->source_node)) {
+      AddNames(context.old_numa_cells(), context.old_pci_devices(), context.old_named_units(),
+               &names);
+    }
+    if (is_here(migration->destination_host, migration->destination_node)) {
+      AddNames(context.new_numa_cells(), context.new_pci_devices(), context.new_named_units(),
+               &names);
+    }
+  }
+  return names;
 }
 
 absl::StatusOr<placement::CommandBody> SetInstanceCommand(const pb::SetInstanceRequest& request) {

@@ -19,30 +19,9 @@ namespace berth::services {
 using placement::InstanceId;
 using placement::InstanceRecord;
 using placement::MigrationId;
-using placement::MigrationPtr;
 using placement::ProviderId;
 
 namespace {
-
-using OwnedNames = std::set<std::string>;
-
-// Adds the names of the host CPUs, devices and units.
-template <typename Cells, typename Devices, typename Units>
-void AddNames(const Cells& cells, const Devices& devices, const Units& units, OwnedNames* names) {
-  for (const pb::GuestCell& cell : cells) {
-    if (!cell.has_host_cell()) continue;
-    const auto add = [&](int cpu) {
-      names->insert(absl::StrCat("CPU ", cpu, " of cell ", cell.host_cell()));
-    };
-    for (const auto& [vcpu, cpu] : cell.pinning()) add(cpu);
-    for (const int cpu : cell.reserved_cpus()) add(cpu);
-  }
-  for (const pb::PciDevice& device : devices) names->insert("PCI device " + device.address());
-  for (const pb::NamedUnit& unit : units) {
-    names->insert(absl::StrCat("unit ", unit.name(), " of ", unit.resource_class(), " of provider ",
-                               unit.provider_uuid()));
-  }
-}
 
 using Devices = google::protobuf::RepeatedPtrField<pb::PciDevice>;
 
@@ -95,34 +74,6 @@ class TrackerEdit final : public placement::InstanceEdit {
       Describe(known, record.mutable_migration_context()->mutable_old_pci_devices());
     }
     return InstanceOf("record_write.instance", record);
-  }
-
-  OwnedNames Held(const InstanceRecord& record, const std::vector<MigrationPtr>& migrations,
-                  const std::string& host, ProviderId node) const override {
-    pb::Instance details;
-    details.ParseFromString(record.details);
-    const auto is_here = [&](const std::string& its_host, const std::optional<ProviderId>& its) {
-      return its_host == host && (!its || *its == node);
-    };
-    OwnedNames names;
-    if (is_here(record.host, record.node)) {
-      AddNames(details.numa_cells(), details.pci_devices(), details.named_units(), &names);
-    }
-    if (!details.has_migration_context()) return names;
-    const pb::MigrationContext& context = details.migration_context();
-    const auto context_of = MigrationId::Parse(context.migration_uuid());
-    for (const MigrationPtr& migration : migrations) {
-      if (migration->id != context_of) continue;
-      if (is_here(migration->source_host, migration->source_node)) {
-        AddNames(context.old_numa_cells(), context.old_pci_devices(), context.old_named_units(),
-                 &names);
-      }
-      if (is_here(migration->destination_host, migration->destination_node)) {
-        AddNames(context.new_numa_cells(), context.new_pci_devices(), context.new_named_units(),
-                 &names);
-      }
-    }
-    return names;
   }
 
  private:
@@ -225,6 +176,7 @@ absl::StatusOr<placement::WriteRecords> WriteRecordsOf(const pb::RecordWrite& fr
   BERTH_RETURN_IF_ERROR(MakeUuidsCanonical("record_write.instance", &instance));
   BERTH_RETURN_IF_ERROR(CheckNumbers("record_write.instance", instance));
   command.edit = std::make_shared<TrackerEdit>(std::move(instance), from.end());
+  command.read_held = ReadHeld;
   return command;
 }
 

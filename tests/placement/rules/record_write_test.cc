@@ -1,53 +1,14 @@
 // What a tracker writes of records that it has claimed.
 #include <memory>
-#include <set>
 #include <string>
 #include <vector>
 
-#include "absl/strings/str_split.h"
 #include "gtest/gtest.h"
+#include "tests/placement/rules/cpu_details.h"
 #include "tests/placement/rules/move_world.h"
 
 namespace berth::placement {
 namespace {
-
-// Puts the instance on a node with the details `details`. The details are names of CPUs, separated
-// by blanks: those that the instance has on its node and, behind `new`, on the node that it moves
-// to.
-class CpuEdit final : public InstanceEdit {
- public:
-  CpuEdit(std::string host, std::optional<ProviderId> node, std::string details)
-      : host_(std::move(host)), node_(node), details_(std::move(details)) {}
-
-  absl::StatusOr<InstanceRecord> Apply(const InstanceRecord& before) const override {
-    InstanceRecord after = before;
-    after.host = host_;
-    after.node = node_;
-    after.details = details_;
-    return after;
-  }
-  std::set<std::string> Held(const InstanceRecord& record,
-                             const std::vector<MigrationPtr>& migrations, const std::string& host,
-                             ProviderId node) const override {
-    const std::vector<std::string> sides = absl::StrSplit(record.details, " new ");
-    std::set<std::string> names;
-    const auto add = [&](const std::string& side) {
-      for (absl::string_view name : absl::StrSplit(side, ' ', absl::SkipEmpty())) {
-        names.insert(std::string(name));
-      }
-    };
-    if (record.host == host && record.node == node) add(sides[0]);
-    for (const MigrationPtr& migration : migrations) {
-      if (sides.size() > 1 && migration->destination_node == node) add(sides[1]);
-    }
-    return names;
-  }
-
- private:
-  const std::string host_;
-  const std::optional<ProviderId> node_;
-  const std::string details_;
-};
 
 class RulesRecordWrite : public testing::Test {
  protected:
@@ -88,7 +49,10 @@ class RulesRecordWrite : public testing::Test {
                        {}};
     return write;
   }
-  std::string Answer(const WriteRecords& write) { return move_.Answer(write); }
+  std::string Answer(WriteRecords write) {
+    write.read_held = ReadCpus;
+    return move_.Answer(write);
+  }
 
   MoveWorld move_;
 };
@@ -274,7 +238,7 @@ TEST_F(RulesRecordWrite, AMoveWritesBothRecords) {  // T-168
                      std::make_shared<CpuEdit>("h1", Node("h1"), "1 new 4"),
                      MigrationEdit{move_.move(), move_.Migration()->generation, std::nullopt,
                                    "pre-migrating", "h2", Node("h2")}};
-  EXPECT_EQ(move_.Answer(write), "OK");
+  EXPECT_EQ(Answer(write), "OK");
   EXPECT_EQ(move_.Migration()->status, "pre-migrating");
   EXPECT_EQ(move_.Instance()->host, "h1");  // T-169
   EXPECT_EQ(move_.Instance()->details, "1 new 4");

@@ -188,8 +188,7 @@ TEST(RecordWriteForm, AContextNamesItsMigrationInAnySpelling) {
   migration.id = *placement::MigrationId::Parse("abcdefab-cdef-4abc-8def-abcdefabcdef");
   migration.destination_host = "h2";
   const auto move = std::make_shared<const placement::MigrationRecord>(migration);
-  EXPECT_THAT(Command(ClaimWrite()).edit->Held(record, {move}, "h2", Node(kOther)),
-              ElementsAre("CPU 6 of cell 1"));
+  EXPECT_THAT(ReadHeld(record, {move}, "h2", Node(kOther)), ElementsAre("CPU 6 of cell 1"));
 }
 
 TEST(RecordWriteForm, NumbersAreInTheirRanges) {

@@ -54,10 +54,10 @@ TEST(RecordWrite, TakesStateAndTaskTogetherIfThereIsAState) {
 TEST(RecordWrite, NamesWhatARecordGivesToItsInstanceAlone) {
   const auto edit = Command(ClaimWrite()).edit;
   InstanceRecord record = *edit->Apply(*InstanceOf("instance", Recorded()));
-  EXPECT_THAT(edit->Held(record, {}, "h1", Node(kNode)),
+  EXPECT_THAT(ReadHeld(record, {}, "h1", Node(kNode)),
               ElementsAre("CPU 4 of cell 0", "PCI device 0000:3b:00.1"));
-  EXPECT_THAT(edit->Held(record, {}, "h1", Node(kOther)), IsEmpty());
-  EXPECT_THAT(edit->Held(record, {}, "h2", Node(kNode)), IsEmpty());
+  EXPECT_THAT(ReadHeld(record, {}, "h1", Node(kOther)), IsEmpty());
+  EXPECT_THAT(ReadHeld(record, {}, "h2", Node(kNode)), IsEmpty());
 }
 
 TEST(RecordWrite, NamesBothSidesOfAMove) {
@@ -75,9 +75,9 @@ TEST(RecordWrite, NamesBothSidesOfAMove) {
   migration.destination_host = "h2";
   migration.destination_node = Node(kOther);
   const auto move = std::make_shared<const MigrationRecord>(migration);
-  EXPECT_THAT(edit->Held(record, {move}, "h1", Node(kNode)),
+  EXPECT_THAT(ReadHeld(record, {move}, "h1", Node(kNode)),
               ElementsAre("CPU 4 of cell 0", "PCI device 0000:3b:00.1"));
-  EXPECT_THAT(edit->Held(record, {move}, "h2", Node(kOther)), ElementsAre("CPU 6 of cell 1"));
+  EXPECT_THAT(ReadHeld(record, {move}, "h2", Node(kOther)), ElementsAre("CPU 6 of cell 1"));
 }
 
 // A peer may name one device as often as a message has room for it.

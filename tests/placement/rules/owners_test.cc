@@ -1,0 +1,138 @@
+// No tracker gives an instance what another instance has, or what a node of another host has.
+#include "placement/rules/owners.h"
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "gtest/gtest.h"
+#include "tests/placement/rules/cpu_details.h"
+#include "tests/placement/rules/move_world.h"
+
+namespace berth::placement {
+namespace {
+
+// The instance `vm` moves from h1 to h2. It has the CPUs 1 and 2 of h1.
+class OwnersWorld : public MoveWorld {
+ public:
+  explicit OwnersWorld(MigrationType type) {
+    Begin(type, type != MigrationType::kEvacuation);
+    Set(1, "1 2");
+  }
+
+  InstanceRecord On(int host, const std::string& details) {
+    InstanceRecord record = MoveWorld::On(host);
+    record.details = details;
+    return record;
+  }
+  ProviderId Node(int host) { return *MoveWorld::On(host).node; }
+  // What somebody writes who is no tracker.
+  void Set(int host, const std::string& details) {
+    ASSERT_EQ(Answer(SetInstance{On(host, details), Instance()->generation}), "OK");
+  }
+  // Another instance on host `host`.
+  void SetOther(int host, const std::string& details) {
+    InstanceRecord other = On(host, details);
+    other.id = InstanceId{Uuid{21, 1}};
+    ASSERT_EQ(Answer(SetInstance{other, std::nullopt}), "OK");
+  }
+  // Another migration of the instance.
+  MigrationRecord Another() {
+    MigrationRecord record = *Migration();
+    record.id = MigrationId{Uuid{12, 1}};
+    return record;
+  }
+  // The tracker of host `tracker` writes both records for its node.
+  std::string Write(int tracker, int host, const std::string& details,
+                    std::optional<MoveEnd> end = std::nullopt) {
+    const MigrationPtr before = Migration();
+    return Answer(WriteRecords{Tracker(tracker), Node(tracker), vm(), Instance()->generation,
+                               std::make_shared<CpuEdit>(On(host, "").host, Node(host), details),
+                               MigrationEdit{move(), before->generation, end, before->status,
+                                             before->destination_host, before->destination_node},
+                               ReadCpus});
+  }
+};
+
+TEST(RulesOwners, ATrackerGivesNothingOfAnotherNode) {
+  OwnersWorld world(MigrationType::kLive);
+  EXPECT_EQ(world.Write(1, 1, "1 2 new 4"), "POLICY_DENIED instance");            // T-395
+  EXPECT_EQ(world.Write(2, 1, "1 2 3 new 4"), "POLICY_DENIED instance");          // T-395
+  EXPECT_EQ(world.Write(2, 1, "1 2 new 4 old 1 2 3"), "POLICY_DENIED instance");  // T-395
+  EXPECT_EQ(world.Write(1, 1, "1 2 3"), "OK");
+  EXPECT_EQ(world.Write(2, 1, "1 2 3 new 4 old 1 2"), "OK");
+  EXPECT_EQ(world.Write(1, 1, "1 2 new 4 5"), "POLICY_DENIED instance");  // T-395
+  EXPECT_EQ(world.Write(1, 1, "1 2 new 4"), "OK");
+  world.Set(2, "4 old 1 2");
+  EXPECT_EQ(world.Write(1, 2, "4 5 old 1 2"), "POLICY_DENIED instance");    // T-395
+  EXPECT_EQ(world.Write(2, 2, "4 5 old 1 2 3"), "POLICY_DENIED instance");  // T-395
+  EXPECT_EQ(world.Write(2, 2, "4 5 old 1 2"), "OK");
+}
+
+// Each node of a host has a pass and claims of its own.
+TEST(RulesOwners, ANodeGivesNothingOfItsNeighbour) {
+  OwnersWorld world(MigrationType::kCold);
+  ASSERT_EQ(world.fleet.Report("h1", 1, "second{VCPU:8}", 1), "OK");
+  const std::optional<ProviderId> second = world.world().provider("second");
+  ASSERT_EQ(world.Answer(UpdateMigration{world.move(), "accepted", "", "h1", second}), "OK");
+  EXPECT_EQ(world.Write(1, 1, "1 2 new 4"), "POLICY_DENIED instance");  // T-395
+}
+
+// A side of a move without a node has what the move gives it on each node of its host.
+TEST(RulesOwners, APlaceWithoutANodeIsEachNodeOfItsHost) {
+  OwnersWorld world(MigrationType::kCold);
+  MigrationRecord wide = world.Another();
+  wide.source_host = "h2";
+  wide.source_node.reset();
+  ASSERT_EQ(world.Answer(CreateMigration{wide}), "OK");
+  world.SetOther(2, "2");
+  EXPECT_EQ(world.Write(1, 1, "1 2 old 1"), "POLICY_DENIED instance");    // T-395
+  EXPECT_EQ(world.Write(2, 1, "1 2 old 2"), "RECORD_CONFLICT instance");  // T-395
+  EXPECT_EQ(world.Write(2, 1, "1 2 old 1"), "OK");
+}
+
+// A move may have begun before it was known on which node the instance is.
+TEST(RulesOwners, WhatAnInstanceHasOnANodeItsMoveMayHaveOnTheHost) {
+  OwnersWorld world(MigrationType::kCold);
+  InstanceRecord placed = world.On(1, "");
+  placed.node.reset();
+  ASSERT_EQ(world.Answer(SetInstance{placed, world.Instance()->generation}), "OK");
+  MigrationRecord wide = world.Another();
+  wide.source_node.reset();
+  ASSERT_EQ(world.Answer(CreateMigration{wide}), "OK");
+  world.Set(1, "1 2");
+  EXPECT_EQ(world.Write(2, 1, "1 2 new 4 old 1 2 3"), "POLICY_DENIED instance");  // T-395
+  EXPECT_EQ(world.Write(2, 1, "1 2 new 4 old 1 2"), "OK");
+}
+
+struct Way {
+  MigrationType type{};
+  int tracker = 0;  // that ends the move
+  int host = 0;     // on which the instance is afterwards
+  const char* details = "";
+  MoveEnd end{};
+};
+
+TEST(RulesOwners, EachMoveGoesItsWay) {
+  const Way ways[] = {{MigrationType::kCold, 1, 2, "4", MoveEnd::kConfirmed},
+                      {MigrationType::kResize, 2, 1, "1 2", MoveEnd::kReverted},
+                      {MigrationType::kCold, 2, 1, "1 2", MoveEnd::kFailed},
+                      {MigrationType::kLive, 1, 2, "4", MoveEnd::kCompleted},
+                      {MigrationType::kLive, 2, 2, "4", MoveEnd::kCompleted},
+                      {MigrationType::kEvacuation, 2, 2, "4", MoveEnd::kDone}};
+  for (const Way& way : ways) {
+    OwnersWorld world(way.type);
+    SCOPED_TRACE(FindMoveEnding(way.end)->status);
+    world.SetOther(2, "5");
+    EXPECT_EQ(world.Write(2, 1, "1 2 new 5 old 1 2"), "RECORD_CONFLICT instance");  // T-395
+    EXPECT_EQ(world.Write(2, 1, "1 2 new 4 old 1 2"), "OK");
+    const bool waits = way.end == MoveEnd::kConfirmed || way.end == MoveEnd::kReverted;
+    if (waits) EXPECT_EQ(world.Write(2, 2, "4 new 4 old 1 2"), "OK");
+    EXPECT_EQ(world.Write(way.tracker, way.host, way.details, way.end), "OK");
+    if (way.end != MoveEnd::kDone) continue;
+    EXPECT_EQ(world.Write(1, 2, "4", MoveEnd::kCompleted), "OK");  // the source is back
+  }
+}
+
+}  // namespace
+}  // namespace berth::placement
