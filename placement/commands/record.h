@@ -34,7 +34,8 @@ struct SetInstance {
   InstanceRecord record;
   std::optional<Generation> expected_generation;  // none: there must be no record yet
   std::optional<TrackerProcess> tracker = std::nullopt;
-  std::string reason = {};  // for the log; empty: none is given
+  std::string reason = {};         // for the log; empty: none is given
+  HeldReader read_held = nullptr;  // null: owners are not compared
 };
 // Removes the record of an instance and the records of all its migrations. What the consumer of the
 // instance holds stays.
@@ -47,7 +48,8 @@ struct DeleteInstance {
 struct CreateMigration {
   MigrationRecord record;  // an empty status means accepted
   std::optional<TrackerProcess> tracker = std::nullopt;
-  std::string reason = {};  // as in SetInstance
+  std::string reason = {};         // as in SetInstance
+  HeldReader read_held = nullptr;  // as in SetInstance
 };
 struct UpdateMigration {
   MigrationId migration;
@@ -56,7 +58,8 @@ struct UpdateMigration {
   std::optional<std::string> destination_host;  // none: keeps its destination
   std::optional<std::optional<ProviderId>> destination_node;
   std::optional<TrackerProcess> tracker = std::nullopt;
-  std::string reason = {};  // as in SetInstance
+  std::string reason = {};         // as in SetInstance
+  HeldReader read_held = nullptr;  // as in SetInstance
 };
 // Ends a move: changes the migration, its instance, and what the consumers of both hold, together.
 struct EndMove {
@@ -72,7 +75,8 @@ struct EndMove {
   std::optional<Generation> expected_instance_consumer = std::nullopt;
   std::optional<Generation> expected_migration_consumer = std::nullopt;
   std::optional<TrackerProcess> tracker = std::nullopt;
-  std::string reason = {};  // as in SetInstance
+  std::string reason = {};         // as in SetInstance
+  HeldReader read_held = nullptr;  // as in SetInstance
 };
 
 }  // namespace berth::placement

@@ -4,6 +4,7 @@
 #include "absl/strings/str_cat.h"
 #include "placement/commands/record_form.h"
 #include "placement/rules/fence.h"
+#include "placement/rules/owners.h"
 #include "placement/rules/rules.h"
 #include "placement/values/refusal.h"
 
@@ -20,8 +21,8 @@ absl::Status HoldsAllocations(const MigrationRecord& migration) {
 }  // namespace
 
 // Refuses, in this order: a malformed command; SERVICE_NOT_REGISTERED; TRACKER_FENCED;
-// RECORD_CONFLICT; UUID_IN_USE; POLICY_DENIED. A caller that gives no generation expects that there
-// is no record.
+// RECORD_CONFLICT; UUID_IN_USE; POLICY_DENIED; what CheckOwners refuses. A caller that gives no
+// generation expects that there is no record.
 absl::StatusOr<Outcome> Decide(const State& state, const SetInstance& command,
                                const RuleContext& context) {
   Faults faults;
@@ -36,6 +37,8 @@ absl::StatusOr<Outcome> Decide(const State& state, const SetInstance& command,
     return UuidOfMigration(command.record.id, "instance.uuid");
   }
   BERTH_RETURN_IF_ERROR(CheckInstanceWrite(state, command.tracker, before, command.record));
+  BERTH_RETURN_IF_ERROR(CheckOwners(
+      state, {command.tracker, std::nullopt, command.read_held, before, command.record}));
   Outcome outcome;
   outcome.result.created = before == nullptr;
   outcome.changes.push_back(InstancePut{StoredInstance(command.record, before, context)});

@@ -5,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "placement/commands/record_form.h"
 #include "placement/rules/fence.h"
+#include "placement/rules/owners.h"
 #include "placement/rules/rules.h"
 #include "placement/rules/settlement.h"
 #include "placement/values/migration_status.h"
@@ -51,11 +52,21 @@ MigrationRecord Updated(const MigrationRecord& before, const UpdateMigration& co
   return record;
 }
 
+// What CheckOwners refuses for the migration: the instance's record may say already what the move
+// gives to the instance.
+template <typename Command>
+absl::Status CheckOwnersOf(const State& state, const Command& command, const MigrationPtr& after) {
+  const InstancePtr instance = state.records().FindInstance(after->instance);
+  return CheckOwners(
+      state, {command.tracker, std::nullopt, command.read_held, instance, *instance, after});
+}
+
 }  // namespace
 
 // Refuses, in this order: a malformed command; SERVICE_NOT_REGISTERED; TRACKER_FENCED;
-// INSTANCE_NOT_FOUND; DUPLICATE_MIGRATION; UUID_IN_USE; POLICY_DENIED. An instance may have several
-// migrations in progress: T-129 says which of them counts.
+// INSTANCE_NOT_FOUND; DUPLICATE_MIGRATION; UUID_IN_USE; POLICY_DENIED; what
+// CheckOwners refuses. An instance may have several migrations in progress: T-129 says which of them
+// counts.
 absl::StatusOr<Outcome> Decide(const State& state, const CreateMigration& command,
                                const RuleContext& context) {
   MigrationRecord record = command.record;
@@ -82,13 +93,15 @@ absl::StatusOr<Outcome> Decide(const State& state, const CreateMigration& comman
   }
   record.generation = context.fresh;
   record.created_at = record.updated_at = context.now;
-  return PutMigration(std::make_shared<const MigrationRecord>(std::move(record)));
+  auto after = std::make_shared<const MigrationRecord>(std::move(record));
+  BERTH_RETURN_IF_ERROR(CheckOwnersOf(state, command, after));
+  return PutMigration(std::move(after));
 }
 
 // Refuses, in this order: a malformed command; SERVICE_NOT_REGISTERED; TRACKER_FENCED;
 // MIGRATION_NOT_FOUND; RECORD_CONFLICT; POLICY_DENIED; a destination node without a host; what
-// CheckStatusChange refuses. While a move is not over, any status may follow any other: the callers
-// keep the order of T-126.
+// CheckStatusChange refuses; what CheckOwners refuses. While a move is not over, any status may
+// follow any other: the callers keep the order of T-126.
 absl::StatusOr<Outcome> Decide(const State& state, const UpdateMigration& command,
                                const RuleContext& context) {
   BERTH_RETURN_IF_ERROR(CheckForm(command));
@@ -105,7 +118,9 @@ absl::StatusOr<Outcome> Decide(const State& state, const UpdateMigration& comman
                 after.destination_host);
   BERTH_RETURN_IF_ERROR(faults.status());
   BERTH_RETURN_IF_ERROR(CheckStatusChange(state, *before, after));
-  return PutMigration(StoredMigration(std::move(after), context));
+  MigrationPtr stored = StoredMigration(std::move(after), context);
+  BERTH_RETURN_IF_ERROR(CheckOwnersOf(state, command, stored));
+  return PutMigration(std::move(stored));
 }
 
 }  // namespace berth::placement

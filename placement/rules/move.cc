@@ -10,6 +10,7 @@
 #include "placement/commands/record_form.h"
 #include "placement/ground/check.h"
 #include "placement/rules/fence.h"
+#include "placement/rules/owners.h"
 #include "placement/rules/rules.h"
 #include "placement/rules/settlement.h"
 #include "placement/state/lookup.h"
@@ -89,8 +90,9 @@ Outcome Apply(const State& state, const InstanceRecord& instance, const Migratio
 // together (T-173, T-174, T-177, T-221). Refuses, in this order: a malformed command;
 // SERVICE_NOT_REGISTERED; TRACKER_FENCED; MIGRATION_NOT_FOUND; INVALID_FIELD for the record of
 // another instance; RECORD_CONFLICT for the migration, then for the instance;
-// CONSUMER_GENERATION_CONFLICT; POLICY_DENIED; what Settle refuses. A caller that has read an old
-// record gets a conflict, whatever else is wrong, because it has to read and decide again.
+// CONSUMER_GENERATION_CONFLICT; POLICY_DENIED; what Settle refuses; what CheckOwners refuses. A
+// caller that has read an old record gets a conflict, whatever else is wrong, because it has to read
+// and decide again.
 absl::StatusOr<Outcome> Decide(const State& state, const EndMove& command,
                                const RuleContext& context) {
   BERTH_RETURN_IF_ERROR(CheckForm(command));
@@ -111,6 +113,8 @@ absl::StatusOr<Outcome> Decide(const State& state, const EndMove& command,
   const MoveEnding& ending = *FindMoveEnding(command.end);
   BERTH_ASSIGN_OR_RETURN(const Settlement settlement,
                          Settle(state, *before, ending, *wanted, "end"));
+  BERTH_RETURN_IF_ERROR(
+      CheckOwners(state, {command.tracker, std::nullopt, command.read_held, instance, *wanted}));
   Outcome outcome;
   if (settlement.changes()) outcome = Apply(state, *wanted, *before, settlement, context);
   if (command.instance != nullptr) {

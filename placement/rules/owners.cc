@@ -1,10 +1,11 @@
+#include "placement/rules/owners.h"
+
 #include <algorithm>
 #include <set>
 #include <string>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "placement/rules/owners.h"
 #include "placement/values/refusal.h"
 
 namespace berth::placement {
@@ -35,7 +36,7 @@ std::set<OwnedPlace> PlacesOf(const Belongings& of) {
   return places;
 }
 
-// No node has the nil uuid. So what is given there is given on all nodes of the host.
+// The nil uuid stands for a node that nobody names: what is given there is given on all nodes.
 OwnedNames HeldAt(HeldReader read, const Belongings& of, const OwnedPlace& place) {
   return read(of.instance, of.migrations, place.host, place.node.value_or(ProviderId{}));
 }
@@ -63,7 +64,7 @@ std::vector<MigrationPtr> MigrationsAfter(const State& state, InstanceId instanc
 }
 
 bool IsOfTracker(const OwnersWrite& write, const OwnedPlace& place) {
-  return place.host == write.tracker.host &&
+  return place.host == write.tracker->host &&
          (!place.node || !write.node || place.node == write.node);
 }
 
@@ -71,10 +72,10 @@ absl::Status DenyGift(const OwnersWrite& write, const std::string& name, const O
   const std::string instance = write.after.id.ToString();
   return Refuse(
       absl::StatusCode::kPermissionDenied, "POLICY_DENIED",
-      absl::StrCat("the tracker of host ", write.tracker.host, " may not give ", name, " of ",
+      absl::StrCat("the tracker of host ", write.tracker->host, " may not give ", name, " of ",
                    place.node ? absl::StrCat("node ", place.node->ToString(), " of ") : "", "host ",
                    place.host, " to instance ", instance),
-      {{{"instance", instance}, {"host", write.tracker.host}}});
+      {{{"instance", instance}, {"host", write.tracker->host}}});
 }
 
 // RECORD_CONFLICT if another record gives one of the names at the place to its instance.
@@ -103,8 +104,8 @@ absl::Status CheckFree(const State& state, const OwnersWrite& write, const Owned
 }  // namespace
 
 absl::Status CheckOwners(const State& state, const OwnersWrite& write) {
-  if (write.read_held == nullptr) return absl::OkStatus();
-  const Belongings before{write.before, state.records().MigrationsOf(write.before.id)};
+  if (!write.tracker || write.read_held == nullptr) return absl::OkStatus();
+  const Belongings before{*write.before, state.records().MigrationsOf(write.before->id)};
   const Belongings after{write.after, MigrationsAfter(state, write.after.id, write.migration)};
   for (const OwnedPlace& place : PlacesOf(after)) {
     OwnedNames gained = HeldAt(write.read_held, after, place);

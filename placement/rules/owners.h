@@ -13,12 +13,12 @@
 
 namespace berth::placement {
 
-// What a tracker writes of the records of one instance.
+// What a command writes of the records of one instance.
 struct OwnersWrite {
-  const TrackerProcess& tracker;
-  std::optional<ProviderId> node;    // the one that the tracker writes for; none: any of its host
-  HeldReader read_held = nullptr;    // null: nobody reads the details, and all writes are OK
-  const InstanceRecord& before;      // as it is
+  std::optional<TrackerProcess> tracker;  // none: no tracker writes, and all is OK
+  std::optional<ProviderId> node;    // the one that the tracker writes for; none: all of its host
+  HeldReader read_held = nullptr;    // null: nobody can read the details, and all is OK
+  InstancePtr before;                // as it is; not null if a tracker writes
   const InstanceRecord& after;       // as it would be
   MigrationPtr migration = nullptr;  // of the instance, as it would be; null: none is written
 };

@@ -24,6 +24,7 @@ EndMove EndOf(const WriteRecords& command, InstanceRecord after) {
   end.expected_instance_generation = command.expected_generation;
   end.instance = std::make_shared<const InstanceRecord>(std::move(after));
   end.tracker = command.tracker;
+  end.read_held = command.read_held;
   return end;
 }
 
@@ -224,7 +225,7 @@ absl::StatusOr<Outcome> Decide(const State& state, const WriteRecords& command,
     BERTH_RETURN_IF_ERROR(CheckStatusChange(state, *before.migration, *migration));
   }
   BERTH_RETURN_IF_ERROR(CheckOwners(state, {command.tracker, command.node, command.read_held,
-                                            *before.instance, after, migration}));
+                                            before.instance, after, migration}));
   return Put(after, before, std::move(migration), context);
 }
 

@@ -305,7 +305,7 @@ absl::StatusOr<placement::CommandBody> SetInstanceCommand(const pb::SetInstanceR
   BERTH_ASSIGN_OR_RETURN(auto record, InstanceOf("instance", request.instance()));
   BERTH_ASSIGN_OR_RETURN(auto tracker, TrackerOf(request));
   return placement::SetInstance{std::move(record), ExpectedGeneration(request), std::move(tracker),
-                                request.reason()};
+                                request.reason(), ReadHeld};
 }
 
 absl::StatusOr<placement::CommandBody> DeleteInstanceCommand(
@@ -320,7 +320,8 @@ absl::StatusOr<placement::CommandBody> CreateMigrationCommand(
   if (!request.has_migration()) return InvalidField("migration", "is required");
   BERTH_ASSIGN_OR_RETURN(auto record, MigrationOf(request.migration()));
   BERTH_ASSIGN_OR_RETURN(auto tracker, TrackerOf(request));
-  return placement::CreateMigration{std::move(record), std::move(tracker), request.reason()};
+  return placement::CreateMigration{std::move(record), std::move(tracker), request.reason(),
+                                    ReadHeld};
 }
 
 absl::StatusOr<placement::CommandBody> UpdateMigrationCommand(
@@ -329,7 +330,7 @@ absl::StatusOr<placement::CommandBody> UpdateMigrationCommand(
                          ParseId<MigrationId>("migration_uuid", request.migration_uuid()));
   BERTH_ASSIGN_OR_RETURN(auto tracker, TrackerOf(request));
   placement::UpdateMigration command{id, request.expected_status(), request.status(), {},
-                                     {}, std::move(tracker),        request.reason()};
+                                     {}, std::move(tracker),        request.reason(), ReadHeld};
   if (request.has_destination_host()) command.destination_host = request.destination_host();
   if (request.has_destination_node_uuid()) {
     BERTH_RETURN_IF_ERROR(ReadNode("destination_node_uuid", request.destination_node_uuid(),
@@ -361,6 +362,7 @@ absl::StatusOr<placement::CommandBody> EndMoveCommand(const pb::EndMoveRequest& 
   }
   BERTH_ASSIGN_OR_RETURN(command.tracker, TrackerOf(request));
   command.reason = request.reason();
+  command.read_held = ReadHeld;
   return command;
 }
 

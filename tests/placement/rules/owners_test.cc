@@ -105,6 +105,62 @@ TEST(RulesOwners, WhatAnInstanceHasOnANodeItsMoveMayHaveOnTheHost) {
   EXPECT_EQ(world.Write(2, 1, "1 2 new 4 old 1 2"), "OK");
 }
 
+// Each command with which a tracker writes records is judged so.
+TEST(RulesOwners, NoCommandGoesRoundTheOwners) {
+  OwnersWorld world(MigrationType::kLive);
+  world.SetOther(1, "3");
+  const auto set = [&](int tracker, int host, const std::string& details) {
+    return world.Answer(SetInstance{world.On(host, details), world.Instance()->generation,
+                                    MoveWorld::Tracker(tracker), "", ReadCpus});
+  };
+  const auto end = [&](int tracker, MoveEnd how, int host, const std::string& details) {
+    EndMove command = world.End(how);
+    command.instance = std::make_shared<const InstanceRecord>(world.On(host, details));
+    command.tracker = MoveWorld::Tracker(tracker);
+    command.read_held = ReadCpus;
+    return world.Answer(command);
+  };
+  EXPECT_EQ(set(1, 1, "1 3"), "RECORD_CONFLICT instance");      // T-395
+  EXPECT_EQ(set(1, 2, "4"), "POLICY_DENIED instance");          // T-395
+  EXPECT_EQ(set(2, 1, "1 2 5"), "POLICY_DENIED instance");      // T-395
+  EXPECT_EQ(set(1, 1, "1 2 new 4"), "POLICY_DENIED instance");  // T-395
+  EXPECT_EQ(set(2, 1, "1 2 new 4"), "OK");
+  EXPECT_EQ(end(1, MoveEnd::kCompleted, 2, "4 5"), "POLICY_DENIED instance");          // T-395
+  EXPECT_EQ(end(2, MoveEnd::kFailed, 1, "1 2 5"), "POLICY_DENIED instance");           // T-395
+  EXPECT_EQ(end(1, MoveEnd::kFailed, 1, "1 3"), "RECORD_CONFLICT instance");           // T-395
+  EXPECT_EQ(world.Write(1, 2, "4 5", MoveEnd::kCompleted), "POLICY_DENIED instance");  // T-395
+  EXPECT_EQ(world.Write(1, 1, "1 3", MoveEnd::kFailed), "RECORD_CONFLICT instance");   // T-395
+  EXPECT_EQ(end(1, MoveEnd::kCompleted, 2, "4"), "OK");
+  EXPECT_EQ(set(2, 2, "4 5"), "OK");
+}
+
+// The record may say what a move gives before there is the move, or before it has a destination.
+TEST(RulesOwners, AMigrationGivesNothingThatItsTrackerMayNotGive) {
+  OwnersWorld world(MigrationType::kCold);
+  world.SetOther(1, "3");
+  const std::optional<ProviderId> unknown;
+  ASSERT_EQ(world.Answer(UpdateMigration{world.move(), "accepted", "", "", unknown}), "OK");
+  const auto update = [&](int host) {
+    const std::string name = MoveWorld::Tracker(host).host;
+    return world.Answer(UpdateMigration{world.move(), "accepted", "", name, world.Node(host),
+                                        MoveWorld::Tracker(1), "", ReadCpus});
+  };
+  const auto create = [&](int host) {
+    MigrationRecord record = world.Another();
+    record.destination_host = MoveWorld::Tracker(host).host;
+    record.destination_node = world.Node(host);
+    return world.Answer(CreateMigration{record, MoveWorld::Tracker(1), "", ReadCpus});
+  };
+  world.Set(1, "1 2 new 3");
+  EXPECT_EQ(update(2), "POLICY_DENIED instance");    // T-395
+  EXPECT_EQ(create(2), "POLICY_DENIED instance");    // T-395
+  EXPECT_EQ(update(1), "RECORD_CONFLICT instance");  // T-395
+  EXPECT_EQ(create(1), "RECORD_CONFLICT instance");  // T-395
+  world.Set(1, "1 2");
+  EXPECT_EQ(update(2), "OK");
+  EXPECT_EQ(create(2), "OK");
+}
+
 struct Way {
   MigrationType type{};
   int tracker = 0;  // that ends the move
@@ -127,7 +183,9 @@ TEST(RulesOwners, EachMoveGoesItsWay) {
     EXPECT_EQ(world.Write(2, 1, "1 2 new 5 old 1 2"), "RECORD_CONFLICT instance");  // T-395
     EXPECT_EQ(world.Write(2, 1, "1 2 new 4 old 1 2"), "OK");
     const bool waits = way.end == MoveEnd::kConfirmed || way.end == MoveEnd::kReverted;
-    if (waits) EXPECT_EQ(world.Write(2, 2, "4 new 4 old 1 2"), "OK");
+    if (waits) {
+      EXPECT_EQ(world.Write(2, 2, "4 new 4 old 1 2"), "OK");
+    }
     EXPECT_EQ(world.Write(way.tracker, way.host, way.details, way.end), "OK");
     if (way.end != MoveEnd::kDone) continue;
     EXPECT_EQ(world.Write(1, 2, "4", MoveEnd::kCompleted), "OK");  // the source is back

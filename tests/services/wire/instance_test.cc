@@ -162,19 +162,23 @@ TEST(InstanceWire, TheEndsOfAMoveHaveTheSameNumbers) {
   EXPECT_EQ(static_cast<size_t>(pb::MoveEnd_MAX), placement::MoveEndings().size());
 }
 
-TEST(InstanceWire, EachWriteOfATrackerNamesItsProcess) {
+TEST(InstanceWire, EachWriteOfATrackerNamesItsProcessAndReadsOwners) {
+  const auto check = [](const auto& command) {
+    EXPECT_EQ(command.tracker->host, kInstanceUuid);
+    EXPECT_EQ(command.read_held, &ReadHeld);  // T-395
+  };
   pb::SetInstanceRequest set;
   FillAll(&set);
-  EXPECT_EQ(std::get<placement::SetInstance>(*SetInstanceCommand(set)).tracker->host,
-            kInstanceUuid);
+  check(std::get<placement::SetInstance>(*SetInstanceCommand(set)));
   pb::CreateMigrationRequest create;
   FillAll(&create);
-  EXPECT_EQ(std::get<placement::CreateMigration>(*CreateMigrationCommand(create)).tracker->host,
-            kInstanceUuid);
+  check(std::get<placement::CreateMigration>(*CreateMigrationCommand(create)));
+  pb::EndMoveRequest end;
+  FillAll(&end);
+  check(std::get<placement::EndMove>(*EndMoveCommand(end)));
   pb::UpdateMigrationRequest update;
   FillAll(&update);
-  EXPECT_EQ(std::get<placement::UpdateMigration>(*UpdateMigrationCommand(update)).tracker->host,
-            kInstanceUuid);
+  check(std::get<placement::UpdateMigration>(*UpdateMigrationCommand(update)));
   update.mutable_tracker()->set_incarnation("x");
   EXPECT_EQ(FieldAtFault(UpdateMigrationCommand(update).status()), "tracker.incarnation");
 }

@@ -20,6 +20,7 @@ TEST(RecordWrite, TakesWhatATrackerDecidesAndKeepsTheRest) {
   const placement::WriteRecords command = Command(ClaimWrite());
   EXPECT_EQ(command.node, Node(kNode));
   EXPECT_EQ(command.expected_generation.value, 5);
+  EXPECT_EQ(command.read_held, &ReadHeld);  // T-395
   pb::Instance after;
   FillInstance(*command.edit->Apply(*InstanceOf("instance", Recorded())), &after);
   pb::Instance expected = Recorded();
