@@ -10,32 +10,46 @@ namespace {
 using google::protobuf::FieldDescriptor;
 using google::protobuf::Message;
 using google::protobuf::Reflection;
+using google::protobuf::UnknownField;
+using google::protobuf::UnknownFieldSet;
 
 constexpr size_t kRequestIdMax = 128;
 constexpr size_t kEchoBytesMax = 64;
 
-// Returns the path of the first string in `message` that contains the character U+0000; nothing if
-// no string does.
-std::optional<std::string> FindNul(const Message& message);
+// A place in a message, from the message on, and what is wrong there.
+struct BadPlace {
+  std::string path;
+  absl::string_view why;
+};
 
-std::optional<std::string> FindNulInElement(const Message& message, const FieldDescriptor* field,
-                                            int at) {
+// Returns the first string in `message` that contains the character U+0000, or the first group, which
+// no message of ours has: its path has the number of the group's field. Nothing if there is neither.
+std::optional<BadPlace> FindBad(const Message& message);
+
+std::optional<BadPlace> FindBadInElement(const Message& message, const FieldDescriptor* field,
+                                         int at) {
   const Reflection& reflection = *message.GetReflection();
   std::string scratch;
   if (field->cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE) {
     const Message& inner = at < 0 ? reflection.GetMessage(message, field)
                                   : reflection.GetRepeatedMessage(message, field, at);
-    const std::optional<std::string> found = FindNul(inner);
-    return found ? std::optional<std::string>("." + *found) : std::nullopt;
+    std::optional<BadPlace> found = FindBad(inner);
+    if (found) found->path.insert(0, ".");
+    return found;
   }
   const std::string& text =
       at < 0 ? reflection.GetStringReference(message, field, &scratch)
              : reflection.GetRepeatedStringReference(message, field, at, &scratch);
   if (text.find('\0') == std::string::npos) return std::nullopt;
-  return "";
+  return BadPlace{"", "must not contain the character U+0000"};
 }
 
-std::optional<std::string> FindNul(const Message& message) {
+std::optional<BadPlace> FindBad(const Message& message) {
+  const UnknownFieldSet& unknown = message.GetReflection()->GetUnknownFields(message);
+  for (int i = 0; i < unknown.field_count(); ++i) {
+    if (unknown.field(i).type() != UnknownField::TYPE_GROUP) continue;
+    return BadPlace{absl::StrCat(unknown.field(i).number()), "must not be a group"};
+  }
   std::vector<const FieldDescriptor*> fields;
   message.GetReflection()->ListFields(message, &fields);
   for (const FieldDescriptor* field : fields) {
@@ -44,10 +58,12 @@ std::optional<std::string> FindNul(const Message& message) {
     if (!holds_text) continue;
     const int count = field->is_repeated() ? message.GetReflection()->FieldSize(message, field) : 1;
     for (int i = 0; i < count; ++i) {
-      const auto found = FindNulInElement(message, field, field->is_repeated() ? i : -1);
+      std::optional<BadPlace> found =
+          FindBadInElement(message, field, field->is_repeated() ? i : -1);
       if (!found) continue;
       const std::string index = field->is_repeated() ? absl::StrCat("[", i, "]") : "";
-      return absl::StrCat(field->name(), index, *found);
+      found->path.insert(0, absl::StrCat(field->name(), index));
+      return found;
     }
   }
   return std::nullopt;
@@ -92,9 +108,8 @@ absl::Status InvalidField(absl::string_view field, absl::string_view why) {
 }
 
 absl::Status CheckText(const Message& message) {
-  const std::optional<std::string> found = FindNul(message);
-  if (!found) return absl::OkStatus();
-  return InvalidField(*found, "must not contain the character U+0000");
+  const std::optional<BadPlace> found = FindBad(message);
+  return found ? InvalidField(found->path, found->why) : absl::OkStatus();
 }
 
 absl::Status CheckRequestId(absl::string_view request_id) {

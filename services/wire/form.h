@@ -34,7 +34,9 @@ namespace pb = ::berth::placement::v1;
 absl::Status InvalidField(absl::string_view field, absl::string_view why);
 
 // Refuses a message if any of its strings contains the character U+0000, even in a nested message:
-// PostgreSQL cannot store this character.
+// PostgreSQL cannot store this character. Refuses also a message with a group in it. A peer may nest
+// unknown groups almost as deep as a message is read; stored and told in another message, they would
+// be too deep for the reader.
 absl::Status CheckText(const google::protobuf::Message& message);
 // Refuses a request id that is longer than 128 characters or has a character that is not printable
 // ASCII. The empty request id is accepted.

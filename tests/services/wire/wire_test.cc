@@ -192,6 +192,17 @@ TEST(WireTest, NulIsRefusedWhereverItStands) {
   EXPECT_TRUE(absl::StartsWith(FieldOf(CheckText(inventories)), "inventories[0]"));
 }
 
+TEST(WireTest, GroupsAreRefusedWhereverTheyStand) {
+  pb::Report report;
+  pb::NumaCell* const cell = report.mutable_facts()->add_numa_cells();
+  google::protobuf::UnknownFieldSet* const unknown =
+      cell->GetReflection()->MutableUnknownFields(cell);
+  unknown->AddVarint(99, 1);  // of a newer tracker
+  EXPECT_TRUE(CheckText(report).ok());
+  unknown->AddGroup(77);
+  EXPECT_EQ(FieldOf(CheckText(report)), "facts.numa_cells[0].77");
+}
+
 TEST(WireTest, RequestIdsArePrintableAndShort) {
   EXPECT_TRUE(CheckRequestId("").ok());
   EXPECT_TRUE(CheckRequestId(std::string(128, 'x')).ok());
