@@ -206,6 +206,14 @@ void ScopeMaker::TakeTree(const State& before, ProviderId provider) {
   named_.push_back(place->tree->root_id());
 }
 
+// Whether the consumer has a row on the provider. Its rows are sorted by provider.
+bool Holds(const Consumer& consumer, ProviderId provider) {
+  const auto row = std::lower_bound(
+      consumer.allocations.begin(), consumer.allocations.end(), provider,
+      [](const Allocation& each, ProviderId wanted) { return each.provider < wanted; });
+  return row != consumer.allocations.end() && row->provider == provider;
+}
+
 void ScopeMaker::TakeConsumer(const State& before, const ConsumerPtr& after, ConsumerId id) {
   if (after != nullptr) {
     for (const Allocation& allocation : after->allocations) named_.push_back(allocation.provider);
@@ -215,11 +223,7 @@ void ScopeMaker::TakeConsumer(const State& before, const ConsumerPtr& after, Con
   std::vector<ProviderId> gave_up;
   for (const Allocation& allocation : held->allocations()) {
     const ProviderId provider = allocation.provider;
-    const auto holds = [provider](const Allocation& row) { return row.provider == provider; };
-    if (after != nullptr &&
-        std::any_of(after->allocations.begin(), after->allocations.end(), holds)) {
-      continue;
-    }
+    if (after != nullptr && Holds(*after, provider)) continue;
     if (gave_up.empty() || gave_up.back() != provider) gave_up.push_back(provider);
   }
   if (gave_up.empty()) return;

@@ -135,6 +135,7 @@ class ImportForm {
       faults.Add(kInvalidField, "node.sequence", "must be the number of a report, or 0");
     }
     if (node.facts != nullptr) AtMostBytes(faults, "node.facts", *node.facts, kFactsBytesMax);
+    faults.Length("node.facts.storage_id", node.sums.storage_id, 0, kTextMax);
     AtMostBytes(faults, "node.account", node.account, kAccountBytesMax);
     if (!node_ids_.insert(node.id).second) Twice(faults, "node.uuid", node.id.ToString());
     if (!node_keys_.emplace(node.host, node.name).second) {

@@ -118,7 +118,8 @@ absl::Status CheckForm(const ApplyReport& report) {
   faults.Length("node_name", report.node_name, 1, kProviderNameMax);
   faults.Line("host", report.host);
   faults.Line("node_name", report.node_name);
-  faults.Length("digest", report.digest, 0, kTextMax);
+  AtMostBytes(faults, "digest", report.digest, kTextMax);
+  faults.Length("facts.storage_id", report.sums.storage_id, 0, kTextMax);
   // The next report has the next number.
   constexpr int64_t kSequenceMax = std::numeric_limits<int64_t>::max() - 1;
   if (report.sequence < 1 || report.sequence > kSequenceMax) {

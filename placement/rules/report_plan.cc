@@ -250,12 +250,25 @@ std::vector<TraitId> ReportPlan::ResolveTraits(size_t at, Content& content) cons
   return traits;
 }
 
+// A report adds to the traits that a provider has, so that many short reports could give it any
+// number. A provider that has more already, from a restored backup, may keep them.
+absl::Status ReportPlan::CheckTraitsLeft(size_t at, const std::vector<TraitId>& traits) const {
+  const size_t before = places_[at] ? places_[at]->config().traits.size() : 0;
+  if (traits.size() <= std::max(kTraitsMax, before)) return absl::OkStatus();
+  const std::string field = absl::StrCat("providers[", at, "].traits_present");
+  return Refuse(
+      absl::StatusCode::kInvalidArgument, "INVALID_FIELD",
+      absl::StrCat(field, " must not leave the provider with more than ", kTraitsMax, " traits"),
+      {{{"field", field}}});
+}
+
 absl::StatusOr<ReportPlan::Content> ReportPlan::ResolveContent() const {
   Content content;
   for (size_t i = 0; i < report_.providers.size(); ++i) {
     BERTH_ASSIGN_OR_RETURN(std::vector<InventoryRow> rows, ResolveRows(i, content));
     content.rows.push_back(std::move(rows));
     content.traits.push_back(ResolveTraits(i, content));
+    BERTH_RETURN_IF_ERROR(CheckTraitsLeft(i, content.traits.back()));
     if (content.new_classes.size() + content.new_traits.size() <= kNewNamesMax) continue;
     return Refuse(absl::StatusCode::kInvalidArgument, "INVALID_FIELD",
                   absl::StrCat("providers must not name more than ", kNewNamesMax,

@@ -101,6 +101,8 @@ class ReportPlan {
 
   absl::StatusOr<std::vector<InventoryRow>> ResolveRows(size_t at, Content& content) const;
   std::vector<TraitId> ResolveTraits(size_t at, Content& content) const;
+  // INVALID_FIELD if the report would leave the provider with more traits than one may have.
+  absl::Status CheckTraitsLeft(size_t at, const std::vector<TraitId>& traits) const;
   // Whether this report and the last applied report come from the same process.
   bool IsFromRecordedProcess() const;
   // Sets own_, in one pass, since a peer decides how deep its tree is.

@@ -1,6 +1,7 @@
 #include "placement/state/root_marks.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace berth::placement {
 namespace {
@@ -31,11 +32,21 @@ const RootSet& MarkTable<Key>::Find(Key key) const {
 }
 
 template <typename Key>
-void MarkTable<Key>::Add(Key key, int at) {
-  auto row = std::lower_bound(rows_.begin(), rows_.end(), key,
-                              [](const auto& each, Key wanted) { return each.first < wanted; });
-  if (row == rows_.end() || row->first != key) row = rows_.insert(row, {key, RootSet()});
-  row->second.set(at);
+void MarkTable<Key>::Add(std::vector<Key> keys, int at) {
+  std::sort(keys.begin(), keys.end());
+  keys.erase(std::unique(keys.begin(), keys.end()), keys.end());
+  const auto by_key = [](const auto& a, const auto& b) { return a.first < b.first; };
+  const size_t known = rows_.size();
+  for (const Key key : keys) {
+    const auto end = rows_.begin() + known;
+    const auto row = std::lower_bound(rows_.begin(), end, Row(key, {}), by_key);
+    if (row != end && row->first == key) {
+      row->second.set(at);
+    } else {
+      rows_.emplace_back(key, RootSet()).second.set(at);
+    }
+  }
+  std::inplace_merge(rows_.begin(), rows_.begin() + known, rows_.end(), by_key);
 }
 
 template <typename Key>
@@ -90,13 +101,18 @@ void RootMarks::Erase(int at) {
 void RootMarks::Add(int at, const Tree& tree) {
   single.set(at, tree.size() == 1);
   if (tree.size() > 1) {
-    for (TraitId trait : tree.config(0).traits) root_traits.Add(trait, at);
+    root_traits.Add(tree.config(0).traits, at);
   }
+  std::vector<TraitId> its_traits;
+  std::vector<AggregateId> its_aggregates;
   for (int position = 0; position < tree.size(); ++position) {
     const ProviderConfig& provider = tree.config(position);
-    for (TraitId trait : provider.traits) traits.Add(trait, at);
-    for (AggregateId aggregate : provider.aggregates) aggregates.Add(aggregate, at);
+    its_traits.insert(its_traits.end(), provider.traits.begin(), provider.traits.end());
+    its_aggregates.insert(its_aggregates.end(), provider.aggregates.begin(),
+                          provider.aggregates.end());
   }
+  traits.Add(std::move(its_traits), at);
+  aggregates.Add(std::move(its_aggregates), at);
 }
 
 }  // namespace berth::placement

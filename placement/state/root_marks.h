@@ -33,7 +33,8 @@ class MarkTable {
  public:
   // The trees that have `key`.
   const RootSet& Find(Key key) const;
-  void Add(Key key, int at);
+  // Marks the tree at `at` as one that has `keys`, which may be in any order and more than once.
+  void Add(std::vector<Key> keys, int at);
   // Removes all marks of the tree at `at`. Rows that mark no tree may be left until DropEmpty.
   void Clear(int at);
   // Drops the rows that mark no tree.
@@ -44,7 +45,8 @@ class MarkTable {
   void Erase(int at);
 
  private:
-  std::vector<std::pair<Key, RootSet>> rows_;  // sorted by key
+  using Row = std::pair<Key, RootSet>;
+  std::vector<Row> rows_;  // sorted by key
 };
 
 struct RootMarks {

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <functional>
 #include <iterator>
 #include <limits>
@@ -136,6 +137,9 @@ TEST_F(RulesReport, Form) {
             }),
             "INVALID_FIELD");
   EXPECT_EQ(answer([](Report& r) { r.account.resize(kAccountBytesMax + 1); }), "INVALID_FIELD");
+  // The digest is bytes: those that begin no character count, too.
+  EXPECT_EQ(answer([](Report& r) { r.digest.assign(256, '\x80'); }), "INVALID_FIELD");
+  EXPECT_EQ(answer([](Report& r) { r.sums.storage_id.assign(256, 'x'); }), "INVALID_FIELD");
   EXPECT_EQ(answer([](Report&) {}), "OK");
 }
 
@@ -164,6 +168,25 @@ TEST_F(RulesReport, TooMuchAtOnce) {
       EXPECT_EQ(refusal->items.size(), 1u) << i;
     }
   }
+}
+
+TEST_F(RulesReport, ManyReportsGiveAProviderNoMoreTraitsThanOneMayHave) {
+  const auto answer = [&](int64_t sequence, int from, int to) {
+    ApplyReport report = fleet_.MakeReport("h1", 1, "cn1{VCPU:8}", sequence);
+    for (int i = from; i < to; ++i) {
+      report.providers[0].traits_present.push_back(absl::StrCat("CUSTOM_", i));
+    }
+    return fleet_.Send(report);
+  };
+  constexpr int kEach = 256;                               // new names in one report
+  constexpr int kMany = static_cast<int>(kTraitsMax) - 1;  // beside OWNER_NOVA
+  int64_t sequence = 1;
+  for (int from = 0; from < kMany; from += kEach) {
+    ASSERT_EQ(answer(sequence++, from, std::min(from + kEach, kMany)), "OK");
+  }
+  EXPECT_EQ(answer(sequence, kMany, kMany + 1), "INVALID_FIELD");
+  EXPECT_FALSE(fleet_.HasTrait("cn1", absl::StrCat("CUSTOM_", kMany)));
+  EXPECT_EQ(answer(sequence, 0, 1), "OK");
 }
 
 TEST_F(RulesReport, UnchangedOnesAreLeftAlone) {

@@ -3,6 +3,7 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <ctime>
 #include <memory>
 #include <optional>
 #include <random>
@@ -95,6 +96,31 @@ TEST(RootMarks, FollowTheTrees) {
     }
   }
   EXPECT_GT(roots.chunks().size(), 1u);
+}
+
+// A peer decides how many aggregates its tree is in. With a move of all later rows for each of them,
+// this takes a minute.
+TEST(RootMarks, ManyAggregatesOfOneTreeTakeOnePass) {
+  constexpr uint64_t kProviders = 200, kEach = 1000;
+  std::vector<Provider> providers;
+  for (uint64_t number = 0; number < kProviders; ++number) {
+    auto config = std::make_shared<ProviderConfig>();
+    config->id = ProviderId{{1, number}};
+    if (number > 0) config->parent = ProviderId{{1, 0}};
+    for (uint64_t key = 0; key < kEach; ++key) {
+      config->aggregates.push_back(AggregateId{{key, kProviders - number}});
+    }
+    providers.emplace_back().config = std::move(config);
+  }
+  RootMarks marks;
+  const std::clock_t start = std::clock();
+  marks.Insert(3, *MakeTree(std::move(providers)));
+  EXPECT_LT(std::clock() - start, 10 * CLOCKS_PER_SEC);
+  for (uint64_t key = 0; key < kEach; ++key) {
+    EXPECT_TRUE(marks.aggregates.Find(AggregateId{{key, 1}})[3]);
+    EXPECT_TRUE(marks.aggregates.Find(AggregateId{{key, kProviders}})[3]);
+  }
+  EXPECT_TRUE(marks.aggregates.Find(AggregateId{{kEach, 1}}).none());
 }
 
 }  // namespace
