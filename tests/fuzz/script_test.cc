@@ -10,7 +10,7 @@
 namespace berth::fuzz {
 namespace {
 
-constexpr int kScripts = 3'000;
+constexpr int kScripts = kSanitized ? 1'000 : 3'000;
 constexpr int kMutationsMax = 60;
 
 TEST(Script, TheValidOneIsGranted) {

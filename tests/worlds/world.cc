@@ -10,6 +10,7 @@
 #include "gtest/gtest.h"
 #include "placement/ground/check.h"
 #include "tests/worlds/safety.h"
+#include "tests/worlds/seed.h"
 
 namespace berth::placement {
 namespace {
@@ -125,7 +126,8 @@ absl::StatusOr<Outcome> World::Do(CommandBody body) {
   if (!outcome.ok() || outcome->changes.empty()) return outcome;
   const State before = state_;
   state_.Apply(outcome->changes);
-  CheckStep(before, state_, context.fresh);
+  // The check looks at the whole world. The sanitizers look for other faults.
+  if (!kSanitized || commands_ % 16 == 0) CheckStep(before, state_, context.fresh);
   return outcome;
 }
 

@@ -21,7 +21,7 @@
 namespace berth::placement {
 namespace {
 
-constexpr int kSteps = 20'000;
+constexpr int kSteps = kSanitized ? 8'000 : 20'000;
 constexpr int kStepsToImport = 20;
 
 void ExpectSameGenerations(const State& state, const ModelLedger& model) {

@@ -18,7 +18,7 @@
 namespace berth::placement {
 namespace {
 
-constexpr int kReportSteps = 10'000;
+constexpr int kReportSteps = kSanitized ? 4'000 : 10'000;
 
 class RandomFleet {
  public:

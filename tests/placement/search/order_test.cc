@@ -164,8 +164,10 @@ TEST(SearchOrder, ALimitIsTheBeginningOfTheWhole) {
 // Many roots wait for their turn, because another root could still be better. Those of them that
 // the limit leaves no place for are dropped while they wait.
 TEST(SearchOrder, ALimitIsTheBeginningOfTheWholeByTraits) {
+  constexpr int kHosts = kSanitized ? 120 : 400;
+  constexpr int kCandidates = kHosts / 4 * (1 + 2 + 3 + 4);
   std::string notation;
-  for (int i = 0; i < 400; ++i) {
+  for (int i = 0; i < kHosts; ++i) {
     absl::StrAppend(&notation, "h", i, "\n");
     for (int c = 0; c <= i % 4; ++c) {
       absl::StrAppend(&notation, "  c", i, "x", c, (i * 7 + c * 3) % 5 < 2 ? "[CUSTOM_OLD]" : "",
@@ -176,8 +178,8 @@ TEST(SearchOrder, ALimitIsTheBeginningOfTheWholeByTraits) {
   CandidateRequest request = ParseRequest(world, "r VCPU:1");
   request.order.trait_weights = {{"CUSTOM_OLD", -1}, {"CUSTOM_FAST", 0.25}};
   const Names all = ProvidersOf(world.state(), FindInOrder(world.state(), request));
-  EXPECT_EQ(std::set<std::string>(all.begin(), all.end()).size(), 1000u);
-  for (const int limit : {1, 2, 16, 100, 399, 401, 700, 1000}) {
+  EXPECT_EQ(std::set<std::string>(all.begin(), all.end()).size(), size_t{kCandidates});
+  for (const int limit : {1, 2, 16, 100, kHosts - 1, kHosts + 1, kHosts * 7 / 4, kCandidates}) {
     request.limit = limit;
     EXPECT_EQ(ProvidersOf(world.state(), FindInOrder(world.state(), request)),
               Names(all.begin(), all.begin() + limit));
@@ -186,7 +188,7 @@ TEST(SearchOrder, ALimitIsTheBeginningOfTheWholeByTraits) {
     request.limit.reset();
     const SearchResult found = FindInOrder(world.state(), request, capped);
     EXPECT_EQ(ProvidersOf(world.state(), found), Names(all.begin(), all.begin() + limit));
-    EXPECT_EQ(found.truncated, limit < 1000);
+    EXPECT_EQ(found.truncated, limit < kCandidates);
   }
 }
 

@@ -4,6 +4,7 @@
 #include <random>
 
 #include "gtest/gtest.h"
+#include "tests/worlds/seed.h"
 
 namespace berth::placement {
 namespace {
@@ -58,7 +59,7 @@ TEST(Tree, StandsInOneOrderWhateverItWasMadeFrom) {
 }
 
 TEST(Tree, MayBeDeepAndWide) {
-  constexpr int kCount = 200'000;
+  constexpr int kCount = kSanitized ? 50'000 : 200'000;
   std::vector<Provider> chain = {MakeProvider(1, std::nullopt)};
   std::vector<Provider> fan = {MakeProvider(1, std::nullopt)};
   for (int i = 2; i <= kCount; ++i) {

@@ -178,7 +178,7 @@ TEST(WatchTold, EveryMirrorEqualsASnapshot) {  // R-12
   State state;
   NameBook names;
   std::vector<Watching> watching;
-  for (int round = 0; round < 600; ++round) {
+  for (int round = 0; round < (kSanitized ? 300 : 600); ++round) {
     if (round % 20 == 10) {
       Watching next;
       if (round % 100 != 10) next.request = DrawRequest(state, random);

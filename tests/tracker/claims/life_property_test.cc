@@ -52,7 +52,7 @@ void ExpectOneOwner(const NodeAccount& account, const NaiveAccount& naive) {
 TEST(RandomLives, TheAccountFollowsFromTheRecords) {
   const uint64_t first = placement::Seed();
   const char* given = std::getenv("BERTH_ROUNDS");
-  const int rounds = given != nullptr ? std::atoi(given) : kSanitized ? 500 : 20000;
+  const int rounds = given != nullptr ? std::atoi(given) : kSanitized ? 250 : 20000;
   std::map<std::string, int> done;
   for (int round = 0; round < rounds; ++round) {
     RandomLife life(first + static_cast<uint64_t>(round));

@@ -16,7 +16,7 @@ namespace {
 
 using naive::Texts;
 
-constexpr int kLives = kSanitized ? 1000 : 20000;
+constexpr int kLives = kSanitized ? 400 : 20000;
 constexpr int kSteps = 8;
 
 PciDevice ProductOf(const naive::Device& device) {
