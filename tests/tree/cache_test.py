@@ -4,7 +4,6 @@
 Compiles one library with a precompiled header, and one without, of two copies of the tree, with an empty cache for both together:
 the second copy compiles nothing. Then the first is removed and a source of the second changed: it compiles with the header that the
 first has precompiled. At last a header joins those that are precompiled: what uses them is compiled again, where the old ones are.
-Where ccache is not installed there is nothing to try, which CI=true takes for a failure.
 
 usage: cache_test.py ROOT PRESET...
 """
@@ -46,8 +45,7 @@ def compile_in(tree, preset, cache):
 def main():
     root = pathlib.Path(sys.argv[1]).resolve()
     if not shutil.which("ccache"):
-        print("ccache is not installed")
-        return 1 if os.environ.get("CI") == "true" else 0
+        sys.exit("ccache is not installed")
     failed = False
     for preset in sys.argv[2:]:
         with tempfile.TemporaryDirectory() as scratch:
