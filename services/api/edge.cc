@@ -3,6 +3,7 @@
 #include "berth/placement/v1/allocation.pb.h"
 #include "services/access/table.h"
 #include "services/api/kept_reply.h"
+#include "services/api/page.h"
 #include "services/process/caller.h"
 #include "services/process/digest.h"
 #include "services/process/gate.h"
@@ -169,8 +170,10 @@ void Edge::WithState(UnaryCall* call, const Message& request, const pb::Revision
       call->End(answer(*state));
     });
   };
-  if (minimum == nullptr) return with_state(ledger_->Fresh());
-  ledger_->AwaitRevision(RevisionOf(*minimum), call->deadline(), std::move(with_state));
+  std::optional<placement::Revision> least = Page::FirstRevision(request);
+  if (minimum != nullptr && (!least || *least < RevisionOf(*minimum))) least = RevisionOf(*minimum);
+  if (!least) return with_state(ledger_->Fresh());
+  ledger_->AwaitRevision(*least, call->deadline(), std::move(with_state));
 }
 
 bool Edge::OnWorker(UnaryCall* call, std::function<void()> work) {

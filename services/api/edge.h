@@ -169,8 +169,9 @@ class Edge {
   void Submit(placement::Command command, UnaryCall* call,
               std::function<void(const WriteAnswer&)> fill,
               std::function<bool(const absl::Status&)> refused = nullptr);
-  // Waits for a state at revision `minimum` or later (null: any state is new enough). Then calls
-  // `answer`, and ends `call` with the status that `answer` returns.
+  // Waits for a state at revision `minimum` or later (null: any state is new enough). If the request
+  // asks for a later page of a list, the state is also at the revision of the first page or later.
+  // Then calls `answer`, and ends `call` with the status that `answer` returns.
   void WithState(UnaryCall* call, const google::protobuf::Message& request,
                  const pb::Revision* minimum, Cost cost,
                  std::function<absl::Status(const placement::State&)> answer);

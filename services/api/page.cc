@@ -53,6 +53,16 @@ absl::StatusOr<Page> Page::Of(const google::protobuf::Message& request) {
   return page;
 }
 
+std::optional<placement::Revision> Page::FirstRevision(const google::protobuf::Message& request) {
+  const google::protobuf::FieldDescriptor* const field =
+      request.GetDescriptor()->FindFieldByName("page_token");
+  if (field == nullptr || request.GetReflection()->GetString(request, field).empty()) {
+    return std::nullopt;
+  }
+  const absl::StatusOr<Page> page = Of(request);
+  return page.ok() ? std::make_optional(page->first_page_) : std::nullopt;
+}
+
 placement::Revision Page::RevisionToAnswer(placement::Revision read_at) const {
   return after_ ? first_page_ : read_at;
 }

@@ -2,7 +2,7 @@
 // (AIP-158).
 //
 // A token is valid for one method with the same filters. It carries the revision of the first page,
-// so a caller that has read all pages can watch from that revision. Values.
+// so a caller that has read all pages can watch from that revision: no page is older. Values.
 #ifndef BERTH_SERVICES_API_PAGE_H_
 #define BERTH_SERVICES_API_PAGE_H_
 
@@ -25,6 +25,9 @@ class Page {
   // INVALID_FIELD for a negative size, and with PAGE_TOKEN_MISMATCH for the token of another list
   // or of other filters.
   static absl::StatusOr<Page> Of(const google::protobuf::Message& request);
+
+  // The revision of the first page, if `request` has the token of a later page that Of can read.
+  static std::optional<placement::Revision> FirstRevision(const google::protobuf::Message& request);
 
   int limit() const { return limit_; }  // 1..1000
   // The key after which this page begins; nothing for the first page.

@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "absl/strings/ascii.h"
+#include "absl/strings/escaping.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
@@ -351,6 +352,26 @@ TEST_F(CallsTest, ListsArePaged) {
     providers.set_page_token(some.next_page_token());
   } while (!some.next_page_token().empty());
   EXPECT_EQ(count, 5U);
+}
+
+// The first page may come from another process, which is ahead.
+TEST_F(CallsTest, ALaterPageIsNotOlderThanTheFirst) {
+  pb::ListTraitsRequest list;
+  list.set_page_size(1);
+  pb::ListTraitsResponse page;
+  Do("CatalogService/ListTraits", list, &page);
+  const auto with_first_page_at = [&](absl::string_view revision) {
+    std::string token;
+    EXPECT_TRUE(absl::WebSafeBase64Unescape(page.next_page_token(), &token));
+    // 12 bytes of digest, then EPOCH:NUMBER:KEY
+    return absl::WebSafeBase64Escape(
+        absl::StrCat(token.substr(0, 12), revision, token.substr(token.rfind(':'))));
+  };
+  const std::string next = page.next_page_token();
+  list.set_page_token(with_first_page_at("2:1"));
+  EXPECT_EQ(ReasonOf(Invoke("CatalogService/ListTraits", list, &page)), "EPOCH_UNKNOWN");
+  list.set_page_token(next);
+  Do("CatalogService/ListTraits", list, &page);
 }
 
 TEST_F(CallsTest, TheSelfCheckIsClean) {

@@ -124,8 +124,8 @@ bool Checker::Shows(const Place& place, uint32_t at) const {
                     log.rows.begin() + shown.first_row + shown.rows);
 }
 
-// A later page names the revision of the first page. It shows the state of any revision that its
-// process may answer with.
+// A later page names the revision of the first page. It shows the state of any revision from there
+// on that its process may answer with.
 void Checker::CheckLaterPage(const Place& place, const Bounds& bounds) {
   const Operation& operation = replay_.At(place);
   const ClientLog& log = history_.clients[place.client];
@@ -133,7 +133,8 @@ void Checker::CheckLaterPage(const Place& place, const Bounds& bounds) {
   if (operation.revision != before.revision || operation.epoch != before.epoch) {
     return Add(4, "names another revision than the page before it", place, 0);
   }
-  const uint32_t first = std::max(bounds.process, bounds.settled);
+  const uint32_t first =
+      std::max({bounds.process, bounds.settled, replay_.EndOf(operation.revision)});
   std::set<uint32_t> steps = timeline_.RecordSteps(operation.kind == Kind::kListMigrations,
                                                    operation.provider, first, bounds.last);
   steps.insert(first);

@@ -285,6 +285,7 @@ TEST(PageTest, TokensAreBoundToListAndFilters) {
   request.set_prefix("HW_");
   const auto first = Page::Of(request);
   ASSERT_TRUE(first.ok());
+  EXPECT_EQ(Page::FirstRevision(request), std::nullopt);
   EXPECT_EQ(first->limit(), 100);
   EXPECT_FALSE(first->after().has_value());
   const placement::Revision read_at{1, 42};
@@ -296,6 +297,7 @@ TEST(PageTest, TokensAreBoundToListAndFilters) {
   EXPECT_EQ(second->limit(), 7);
   EXPECT_EQ(*second->after(), "HW_GPU:x");
   EXPECT_EQ(second->RevisionToAnswer({1, 50}), read_at);  // that of the first page
+  EXPECT_EQ(Page::FirstRevision(request), read_at);
   request.set_prefix("COMPUTE_");
   EXPECT_EQ(ReasonOf(Page::Of(request).status()), "PAGE_TOKEN_MISMATCH");
   pb::ListClassesRequest classes;
