@@ -45,6 +45,11 @@ std::vector<MigrationPtr> MovesBeside(const State& state, InstanceId instance,
   return moves;
 }
 
+bool IsActiveNode(const State& state, ProviderId id, const std::string& host) {
+  const NodeRecordPtr node = FindNode(state, id);
+  return node != nullptr && !node->retired && node->host == host;
+}
+
 // Whether the record names neither an active node of its host nor a side of one of `moves`. A guest
 // may come back to a node that was retired meanwhile. The node of another host never counts.
 bool LacksNode(const State& state, const InstanceRecord& record,
@@ -151,6 +156,12 @@ absl::Status CheckMigrationWrite(const State& state, const std::optional<Tracker
                           (before == nullptr || before->destination_host != after.destination_host);
   if (names_host && FindService(state, after.destination_host, kTrackerBinary) == nullptr) {
     return deny(absl::StrCat("its destination ", after.destination_host, " has no tracker"));
+  }
+  const bool names_node =
+      after.destination_node &&
+      (names_host || before == nullptr || before->destination_node != after.destination_node);
+  if (names_node && !IsActiveNode(state, *after.destination_node, after.destination_host)) {
+    return deny(absl::StrCat("its destination is no active node of host ", after.destination_host));
   }
   return absl::OkStatus();
 }

@@ -40,8 +40,8 @@ absl::Status CheckProcess(const State& state, const std::optional<TrackerProcess
 //   the tracker's host.
 // Afterwards the instance is on the tracker's host, on the other host of one of these migrations,
 // or on no host. If the write changes host or node, and there is a host afterwards, then the node is
-// an active one of this host, or host and node are a side of one of these migrations. It is never
-// the node of another host. A tracker creates no record of an instance, and changes neither its
+// an active one of this host, or host and node are a side of one of these migrations and the node
+// is not one of another host. A tracker creates no record of an instance, and changes neither its
 // name nor its project nor its user. `ending`: the migration that the command ends; it counts as
 // one that still holds resources. Null: the command ends none.
 absl::Status CheckInstanceWrite(const State& state, const std::optional<TrackerProcess>& tracker,
@@ -52,7 +52,7 @@ absl::Status CheckInstanceWrite(const State& state, const std::optional<TrackerP
 // destination of one that has none, if the instance is on its host or if the instance's consumer
 // holds something of a node of its host. The source of the one that it creates is the instance's
 // host and node, as far as the instance has them. It may name only a new destination host that has
-// a tracker. REQUIRES: the instance has a record.
+// a tracker, and only a new destination node that is an active one of the destination host. REQUIRES: the instance has a record.
 absl::Status CheckMigrationWrite(const State& state, const std::optional<TrackerProcess>& tracker,
                                  const MigrationPtr& before, const MigrationRecord& after);
 

@@ -370,6 +370,9 @@ TEST_F(CallsTest, ALaterPageIsNotOlderThanTheFirst) {
   const std::string next = page.next_page_token();
   list.set_page_token(with_first_page_at("2:1"));
   EXPECT_EQ(ReasonOf(Invoke("CatalogService/ListTraits", list, &page)), "EPOCH_UNKNOWN");
+  list.set_page_token(with_first_page_at("1:1000000000"));
+  EXPECT_EQ(Invoke("CatalogService/ListTraits", list, &page, absl::Milliseconds(300)).error_code(),
+            grpc::StatusCode::DEADLINE_EXCEEDED);
   list.set_page_token(next);
   Do("CatalogService/ListTraits", list, &page);
 }

@@ -88,4 +88,9 @@ std::string SharedStorageId(const Mount& mount) {
   return id.size() > kStorageIdMax ? "" : id;
 }
 
+std::string PoolStorageId(absl::string_view cluster_id, absl::string_view pool) {
+  std::string id = absl::StrCat("rbd:", cluster_id, "/", pool);
+  return id.size() > kStorageIdMax ? "" : id;
+}
+
 }  // namespace berth::tracker

@@ -35,6 +35,8 @@ std::string ServerOf(const Mount& mount);
 // that only one host can have, for types that are not known, and if the id would be longer than 255
 // bytes.
 std::string SharedStorageId(const Mount& mount);
+// The same for a Ceph pool. Empty if the id would be longer than 255 bytes.
+std::string PoolStorageId(absl::string_view cluster_id, absl::string_view pool);
 
 }  // namespace berth::tracker
 

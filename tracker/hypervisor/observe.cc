@@ -275,8 +275,7 @@ absl::Status Observer::ReadDisk(Facts* facts) {
     const Mount* const mount = FindMount(mounts_, path);
     if (mount != nullptr) facts->storage_id = SharedStorageId(*mount);
   } else if (!storage.value->cluster_id.empty()) {
-    facts->storage_id =
-        absl::StrCat("rbd:", storage.value->cluster_id, "/", configuration_.rbd_pool);
+    facts->storage_id = PoolStorageId(storage.value->cluster_id, configuration_.rbd_pool);
   }
   if (storage.value->image_cache_bytes) {
     facts->image_cache_bytes = *storage.value->image_cache_bytes;

@@ -231,6 +231,12 @@ TEST(RulesFence, ATrackersMigrationLeavesWhereItsInstanceIs) {
   EXPECT_EQ(create(), "OK");
   record.source_node = move.world().provider("n1");
   EXPECT_EQ(create(), "OK");
+  const auto destination = record.destination_node;
+  for (const char* elsewhere : {"pool", "n2"}) {
+    record.destination_node = move.world().provider(elsewhere);
+    EXPECT_EQ(create(), "POLICY_DENIED migration") << elsewhere;  // T-386
+  }
+  record.destination_node = destination;
   // An instance without a node may leave any node of its host, and one without a host any host.
   InstanceRecord placed = *move.Instance();
   placed.node.reset();

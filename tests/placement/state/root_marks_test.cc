@@ -121,6 +121,18 @@ TEST(RootMarks, ManyAggregatesOfOneTreeTakeOnePass) {
     EXPECT_TRUE(marks.aggregates.Find(AggregateId{{key, kProviders}})[3]);
   }
   EXPECT_TRUE(marks.aggregates.Find(AggregateId{{kEach, 1}}).none());
+  // Keys before, among and after those that are known, and known ones.
+  Provider other;
+  auto config = std::make_shared<ProviderConfig>();
+  config->id = ProviderId{{2, 0}};
+  config->aggregates = {{{0, 0}}, {{0, 1}}, {{5, kProviders + 1}}, {{7, 2}}, {{kEach, 1}}};
+  other.config = config;
+  marks.Insert(4, *MakeTree({other}));
+  for (const AggregateId aggregate : config->aggregates) {
+    EXPECT_TRUE(marks.aggregates.Find(aggregate)[4]);
+  }
+  EXPECT_TRUE(marks.aggregates.Find(AggregateId{{7, 2}})[3]);
+  EXPECT_FALSE(marks.aggregates.Find(AggregateId{{5, kProviders + 1}})[3]);
 }
 
 }  // namespace

@@ -48,6 +48,8 @@ TEST(Mounts, HaveTheServerThatTheyHangWith) {
 TEST(Mounts, HaveAnIdIfHostsCanShareThem) {
   EXPECT_EQ(SharedStorageId({"/a", "nfs4", "nas:/vms"}), "nfs:nas:/vms");
   EXPECT_EQ(SharedStorageId({"/b", "nfs", "nas:/vms"}), "nfs:nas:/vms");
+  EXPECT_EQ(PoolStorageId("c", "vms"), "rbd:c/vms");
+  EXPECT_EQ(PoolStorageId("c", std::string(250, 'p')), "");
   EXPECT_EQ(SharedStorageId({"/b", "ceph", "10.0.0.1:/"}), "ceph:10.0.0.1:/");
   EXPECT_EQ(SharedStorageId({"/", "ext4", "/dev/vda1"}), "");
   EXPECT_EQ(SharedStorageId({"/c", "cifs", "//nas/Gr\337e"}), "smb://nas/Gr\\337e");  // Latin-1
