@@ -154,7 +154,7 @@ void Replay::Compare(const Step& step, const Place& place, uint32_t at) {
   if (effect.reason != Reason::kNone) {
     findings_->Add(
         2, absl::StrCat("was done at revision ", step.revision, " and should be refused",
-                        WordsFor(effect.reason), ":\n  ", Describe(place), Window(at, place)));
+                        WordsFor(effect.reason), ":\n  ", Describe(place), Window(at + 1, place)));
     return;
   }
   CompareConsumers(step, place, at, effect);
