@@ -33,7 +33,7 @@ void Replay::Run() {
       Place place;
       if (step.expires && step.client == kNobody) {
         Compare(step, AddExpiry(step), at);
-      } else if (Match(step, &place)) {
+      } else if (Match(step, at, &place)) {
         CheckMatch(step, place, at);
         Compare(step, place, at);
         if (step.expires) {
@@ -75,32 +75,43 @@ Place Replay::AddExpiry(const Step& step) {
   return {operation.client, operation.number};
 }
 
-bool Replay::Match(const Step& step, Place* place) {
-  if (step.client == kNobody) return MatchWithoutId(step, place);
+bool Replay::Match(const Step& step, uint32_t at, Place* place) {
+  if (step.client == kNobody) return MatchWithoutId(step, at, place);
   if (step.client >= static_cast<int>(history_.clients.size())) return false;
   *place = {static_cast<uint16_t>(step.client), step.number};
   return step.number < steps_[step.client].size() && !IsRead(At(*place).kind);
 }
 
-// Without an id a command is known by whose consumer it is about, and by its revision where that was
-// told.
-bool Replay::MatchWithoutId(const Step& step, Place* place) {
+// Whether the command, done after step `at`, leaves its consumer with the rows of `told`.
+bool Replay::Leaves(const Place& place, uint32_t at, const Part& told) const {
+  const Effect effect = EffectOf(timeline_, at, LogOf(place), At(place));
+  const auto after = effect.consumers.find(told.consumer);
+  const auto rows = history_.story.rows.begin() + told.first_row;
+  return effect.reason == Reason::kNone && after != effect.consumers.end() &&
+         std::equal(after->second.rows.begin(), after->second.rows.end(), rows, rows + told.rows);
+}
+
+// Without an id a command is known by its consumer, and by its revision where that was told. Where it
+// was not, several clients may have asked for the same consumer: then by its effect.
+bool Replay::MatchWithoutId(const Step& step, uint32_t at, Place* place) {
   if (step.parts == 0) return false;
   const auto asked = without_id_.find(history_.story.parts[step.first_part].consumer);
   if (asked == without_id_.end()) return false;
-  for (const bool told : {true, false}) {
-    for (const Place& candidate : asked->second) {
-      if (StepOf(candidate) != 0) continue;
-      const Operation& operation = At(candidate);
-      const bool fits =
-          told ? operation.outcome == Outcome::kDone && operation.revision == step.revision
-               : operation.outcome == Outcome::kUnknown;
-      if (!fits) continue;
+  enum { kNone, kUntold, kFits } found = kNone;
+  for (const Place& candidate : asked->second) {
+    if (StepOf(candidate) != 0) continue;
+    const Operation& operation = At(candidate);
+    if (operation.outcome == Outcome::kDone && operation.revision == step.revision) {
       *place = candidate;
       return true;
     }
+    if (operation.outcome != Outcome::kUnknown || found == kFits) continue;
+    const bool fits = Leaves(candidate, at, history_.story.parts[step.first_part]);
+    if (found == kUntold && !fits) continue;
+    *place = candidate;
+    found = fits ? kFits : kUntold;
   }
-  return false;
+  return found != kNone;
 }
 
 void Replay::CheckMatch(const Step& step, const Place& place, uint32_t at) {

@@ -59,8 +59,9 @@ class Replay {
   }
   // Adds the end of leases in `step` to the ledger's own operations.
   Place AddExpiry(const Step& step);
-  bool Match(const Step& step, Place* place);
-  bool MatchWithoutId(const Step& step, Place* place);
+  bool Match(const Step& step, uint32_t at, Place* place);
+  bool MatchWithoutId(const Step& step, uint32_t at, Place* place);
+  bool Leaves(const Place& place, uint32_t at, const Part& told) const;
   void CheckMatch(const Step& step, const Place& place, uint32_t at);
   void Compare(const Step& step, const Place& place, uint32_t at);
   void CompareConsumers(const Step& step, const Place& place, uint32_t at, const Effect& effect);
