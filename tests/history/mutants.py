@@ -126,8 +126,8 @@ MUTANTS = [
     # Readers are given a state that is kept for a third of a second.
     ("stale-cache", "through", [(
         "services/api/edge.cc",
-        "  if (minimum == nullptr) return with_state(ledger_->Fresh());\n",
-        """  if (minimum == nullptr && MUTANT) {
+        "  if (!least) return with_state(ledger_->Fresh());\n",
+        """  if (!least && MUTANT) {
     static placement::Mutex mutex;
     static placement::BootTime until;
     static placement::StatePtr kept;
@@ -140,7 +140,7 @@ MUTANTS = [
     }
     return with_state(kept);
   }
-  if (minimum == nullptr) return with_state(ledger_->Fresh());
+  if (!least) return with_state(ledger_->Fresh());
 """)]),
     # Whether a service lives is judged by the wall clock.
     ("liveness-by-wall-clock", "clock", [
