@@ -98,6 +98,14 @@ bool SameClasses(const ProviderConfig& a, const ProviderConfig& b) {
                     });
 }
 
+// Whether the consumer has a row on the provider. Its rows are sorted by provider.
+bool Holds(const Consumer& consumer, ProviderId provider) {
+  const auto row = std::lower_bound(
+      consumer.allocations.begin(), consumer.allocations.end(), provider,
+      [](const Allocation& each, ProviderId wanted) { return each.provider < wanted; });
+  return row != consumer.allocations.end() && row->provider == provider;
+}
+
 }  // namespace
 
 std::vector<AggregateId> AggregatesOf(const Tree& tree) {
@@ -204,14 +212,6 @@ void ScopeMaker::TakeTree(const State& before, ProviderId provider) {
   if (!place) return;
   trees_before_.push_back(place->tree);
   named_.push_back(place->tree->root_id());
-}
-
-// Whether the consumer has a row on the provider. Its rows are sorted by provider.
-bool Holds(const Consumer& consumer, ProviderId provider) {
-  const auto row = std::lower_bound(
-      consumer.allocations.begin(), consumer.allocations.end(), provider,
-      [](const Allocation& each, ProviderId wanted) { return each.provider < wanted; });
-  return row != consumer.allocations.end() && row->provider == provider;
 }
 
 void ScopeMaker::TakeConsumer(const State& before, const ConsumerPtr& after, ConsumerId id) {

@@ -11,14 +11,6 @@
 namespace berth::placement {
 namespace {
 
-absl::Status DenyRecord(const TrackerProcess& tracker, const std::string& kind,
-                        const std::string& id, absl::string_view why) {
-  return Refuse(absl::StatusCode::kPermissionDenied, "POLICY_DENIED",
-                absl::StrCat("the tracker of host ", tracker.host, " may not make this change to ",
-                             kind, " ", id, ": ", why),
-                {{{kind, id}, {"host", tracker.host}}});
-}
-
 // Whether the consumer of the instance holds something of a node of `host`.
 bool HoldsOn(const State& state, InstanceId instance, const std::string& host) {
   const ConsumerPtr consumer = state.FindConsumer(ConsumerId{instance.uuid});
@@ -72,6 +64,14 @@ bool LeavesElsewhere(const MigrationRecord& migration, const InstanceRecord& ins
 }
 
 }  // namespace
+
+absl::Status DenyRecord(const TrackerProcess& tracker, const std::string& kind,
+                        const std::string& id, absl::string_view why) {
+  return Refuse(absl::StatusCode::kPermissionDenied, "POLICY_DENIED",
+                absl::StrCat("the tracker of host ", tracker.host, " may not make this change to ",
+                             kind, " ", id, ": ", why),
+                {{{kind, id}, {"host", tracker.host}}});
+}
 
 void TrackerFields(Faults& faults, const std::optional<TrackerProcess>& tracker) {
   if (!tracker) return;

@@ -33,6 +33,10 @@ absl::Status CheckProcess(const State& state, const std::optional<TrackerProcess
 // the tracker may replace the record `before` by `after`. A null `before` means that there is no
 // record yet.
 
+// POLICY_DENIED: the tracker may not change the record of the `kind` with the id, for the reason `why`.
+absl::Status DenyRecord(const TrackerProcess& tracker, const std::string& kind,
+                        const std::string& id, absl::string_view why);
+
 // A tracker may write the record of an instance
 // - whose host is the tracker's host;
 // - that moves from or to the tracker's host, by a migration that still holds resources;

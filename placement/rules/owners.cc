@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "placement/rules/fence.h"
 #include "placement/values/refusal.h"
 
 namespace berth::placement {
@@ -63,19 +64,34 @@ std::vector<MigrationPtr> MigrationsAfter(const State& state, InstanceId instanc
   return migrations;
 }
 
+bool HasSides(const MigrationRecord& migration, const MigrationRecord& sides) {
+  return migration.source_host == sides.source_host && migration.source_node == sides.source_node &&
+         migration.destination_host == sides.destination_host &&
+         migration.destination_node == sides.destination_node;
+}
+
+// Whether the write leaves all from which it is read what the instance has. Then nothing is read.
+bool LeavesAll(const OwnersWrite& write, const std::vector<MigrationPtr>& migrations) {
+  const InstanceRecord& before = *write.before;
+  if (write.after.host != before.host || write.after.node != before.node ||
+      write.after.details != before.details) {
+    return false;
+  }
+  return write.migration == nullptr ||
+         std::any_of(migrations.begin(), migrations.end(), [&](const MigrationPtr& migration) {
+           return migration->id == write.migration->id && HasSides(*migration, *write.migration);
+         });
+}
+
 bool IsOfTracker(const OwnersWrite& write, const OwnedPlace& place) {
   return place.host == write.tracker->host &&
          (!place.node || !write.node || place.node == write.node);
 }
 
 absl::Status DenyGift(const OwnersWrite& write, const std::string& name, const OwnedPlace& place) {
-  const std::string instance = write.after.id.ToString();
-  return Refuse(
-      absl::StatusCode::kPermissionDenied, "POLICY_DENIED",
-      absl::StrCat("the tracker of host ", write.tracker->host, " may not give ", name, " of ",
-                   place.node ? absl::StrCat("node ", place.node->ToString(), " of ") : "", "host ",
-                   place.host, " to instance ", instance),
-      {{{"instance", instance}, {"host", write.tracker->host}}});
+  const std::string node = place.node ? absl::StrCat("node ", place.node->ToString(), " of ") : "";
+  return DenyRecord(*write.tracker, "instance", write.after.id.ToString(),
+                    absl::StrCat("it would get ", name, " of ", node, "host ", place.host));
 }
 
 // RECORD_CONFLICT if another record gives one of the names at the place to its instance.
@@ -106,6 +122,7 @@ absl::Status CheckFree(const State& state, const OwnersWrite& write, const Owned
 absl::Status CheckOwners(const State& state, const OwnersWrite& write) {
   if (!write.tracker || write.read_held == nullptr) return absl::OkStatus();
   const Belongings before{*write.before, state.records().MigrationsOf(write.before->id)};
+  if (LeavesAll(write, before.migrations)) return absl::OkStatus();
   const Belongings after{write.after, MigrationsAfter(state, write.after.id, write.migration)};
   for (const OwnedPlace& place : PlacesOf(after)) {
     OwnedNames gained = HeldAt(write.read_held, after, place);

@@ -3,7 +3,9 @@
 
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
+#include <vector>
 
 #include "gtest/gtest.h"
 #include "tests/placement/rules/cpu_details.h"
@@ -41,6 +43,13 @@ class OwnersWorld : public MoveWorld {
     MigrationRecord record = *Migration();
     record.id = MigrationId{Uuid{12, 1}};
     return record;
+  }
+  // Another migration of the instance, which names no node of its source.
+  void MoveWithoutNodeFrom(const std::string& host) {
+    MigrationRecord wide = Another();
+    wide.source_host = host;
+    wide.source_node.reset();
+    ASSERT_EQ(Answer(CreateMigration{wide}), "OK");
   }
   // The tracker of host `tracker` writes both records for its node.
   std::string Write(int tracker, int host, const std::string& details,
@@ -81,10 +90,7 @@ TEST(RulesOwners, ANodeGivesNothingOfItsNeighbour) {
 // A side of a move without a node has what the move gives it on each node of its host.
 TEST(RulesOwners, APlaceWithoutANodeIsEachNodeOfItsHost) {
   OwnersWorld world(MigrationType::kCold);
-  MigrationRecord wide = world.Another();
-  wide.source_host = "h2";
-  wide.source_node.reset();
-  ASSERT_EQ(world.Answer(CreateMigration{wide}), "OK");
+  world.MoveWithoutNodeFrom("h2");
   world.SetOther(2, "2");
   EXPECT_EQ(world.Write(1, 1, "1 2 old 1"), "POLICY_DENIED instance");    // T-395
   EXPECT_EQ(world.Write(2, 1, "1 2 old 2"), "RECORD_CONFLICT instance");  // T-395
@@ -97,12 +103,36 @@ TEST(RulesOwners, WhatAnInstanceHasOnANodeItsMoveMayHaveOnTheHost) {
   InstanceRecord placed = world.On(1, "");
   placed.node.reset();
   ASSERT_EQ(world.Answer(SetInstance{placed, world.Instance()->generation}), "OK");
-  MigrationRecord wide = world.Another();
-  wide.source_node.reset();
-  ASSERT_EQ(world.Answer(CreateMigration{wide}), "OK");
+  world.MoveWithoutNodeFrom("h1");
   world.Set(1, "1 2");
   EXPECT_EQ(world.Write(2, 1, "1 2 new 4 old 1 2 3"), "POLICY_DENIED instance");  // T-395
   EXPECT_EQ(world.Write(2, 1, "1 2 new 4 old 1 2"), "OK");
+}
+
+int times_read = 0;
+std::set<std::string> ReadCounted(const InstanceRecord& record,
+                                  const std::vector<MigrationPtr>& migrations,
+                                  const std::string& host, ProviderId node) {
+  ++times_read;
+  return ReadCpus(record, migrations, host, node);
+}
+
+// The details may be large, and the writer waits for whoever reads them.
+TEST(RulesOwners, WhatGivesNothingNewIsNotRead) {
+  OwnersWorld world(MigrationType::kLive);
+  const auto set = [&](const std::string& details, const std::string& task) {
+    InstanceRecord record = world.On(1, details);
+    record.task_state = task;
+    return world.Answer(
+        SetInstance{record, world.Instance()->generation, MoveWorld::Tracker(1), "", ReadCounted});
+  };
+  EXPECT_EQ(set("1 2", "migrating"), "OK");
+  EXPECT_EQ(world.Answer(UpdateMigration{world.move(), world.Migration()->status, "", std::nullopt,
+                                         std::nullopt, MoveWorld::Tracker(1), "", ReadCounted}),
+            "OK");
+  EXPECT_EQ(times_read, 0);
+  EXPECT_EQ(set("1 2 3", "migrating"), "OK");
+  EXPECT_GT(times_read, 0);
 }
 
 // Each command with which a tracker writes records is judged so.
