@@ -28,6 +28,7 @@ void Replay::Run() {
     commands_before_ = commands_end_;
     commands_end_ = row.command_count;
     time_us_ = row.time_us;
+    epoch_ = row.epoch;
     for (; at < row.steps_end; ++at) {
       const Step& step = history_.story.steps[at];
       Place place;
@@ -91,8 +92,9 @@ bool Replay::Leaves(const Place& place, uint32_t at, const Part& told) const {
          std::equal(after->second.rows.begin(), after->second.rows.end(), rows, rows + told.rows);
 }
 
-// Without an id a command is known by its consumer, and by its revision where that was told. Where it
-// was not, several clients may have asked for the same consumer: then by its effect.
+// Without an id a command is known by its consumer, and by its revision where that was told; a new
+// epoch may use the number of a revision that was lost. Where no revision was told, several clients
+// may have asked for the same consumer: then by its effect.
 bool Replay::MatchWithoutId(const Step& step, uint32_t at, Place* place) {
   if (step.parts == 0) return false;
   const auto asked = without_id_.find(history_.story.parts[step.first_part].consumer);
@@ -101,7 +103,8 @@ bool Replay::MatchWithoutId(const Step& step, uint32_t at, Place* place) {
   for (const Place& candidate : asked->second) {
     if (StepOf(candidate) != 0) continue;
     const Operation& operation = At(candidate);
-    if (operation.outcome == Outcome::kDone && operation.revision == step.revision) {
+    if (operation.outcome == Outcome::kDone && operation.revision == step.revision &&
+        operation.epoch == epoch_) {
       *place = candidate;
       return true;
     }

@@ -82,6 +82,7 @@ class Replay {
   absl::flat_hash_map<uint64_t, std::vector<Place>> without_id_;  // by consumer
   ClientLog own_;                                                 // what the ledger did by itself
   int64_t time_us_ = 0;                                           // of the replayed row
+  int64_t epoch_ = 0;                                             // of the replayed row
   int64_t commands_before_ = 0;  // the replayed row has the commands above this number
   int64_t commands_end_ = 0;     // and up to this one
 };
