@@ -10,6 +10,7 @@ and the alerts of a stopped database, a dead tracker and a restored database fir
 import json
 import os
 import pathlib
+import random
 import re
 import shutil
 import signal
@@ -58,9 +59,15 @@ def wait_for(what, check):
 
 
 def free_port():
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        return one.getsockname()[1]
+    """A port below those that the kernel gives to whoever asks for any."""
+    while True:
+        port = random.randrange(20000, 30000)
+        with socket.socket() as one:
+            try:
+                one.bind(("127.0.0.1", port))
+                return port
+            except OSError:
+                continue
 
 
 def fetch(url):

@@ -28,7 +28,11 @@ TEST_F(HostClaimTest, AClaimIsInTheRecordAndInTheAccount) {
   EXPECT_EQ(View().account().instances().memory_mib(), 256);
   EXPECT_EQ(View().account().used().memory_mib(), before.memory_mib() + 256);
   // Nobody has allocated all that the instance uses. The next audit sees it.
-  ASSERT_TRUE(Eventually([this] { return View().drifts_size() > 0; }));
+  // What placement has told the tracker may come later than the claim.
+  ASSERT_TRUE(Eventually([this] {
+    const tracker_pb::GetNodeViewResponse seen = View();
+    return seen.drifts_size() == 2 && seen.drifts(0).allocated() > 0;
+  }));
   const tracker_pb::GetNodeViewResponse view = View();
   ASSERT_EQ(view.drifts_size(), 2);
   EXPECT_EQ(view.drifts(0).resource_class(), "MEMORY_MB");  // T-351

@@ -45,7 +45,7 @@ class SlowDatabase : public ::testing::Test {
     (*request.mutable_query()->add_groups()->mutable_resources())["VCPU"] = 1;
     pb::FindCandidatesResponse response;
     return InvokeOn(channel_, "CandidateService/FindCandidates", request, &response,
-                    absl::Seconds(3));
+                    absl::Seconds(30));
   }
 
   placement::ScratchDirectory scratch_;

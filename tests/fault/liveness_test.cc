@@ -25,8 +25,8 @@ namespace {
 
 namespace pb = ::berth::placement::v1;
 
-constexpr absl::Duration kPairDownTime = absl::Seconds(2);
-constexpr absl::Duration kWatched = absl::Seconds(6);  // several times as long
+constexpr absl::Duration kPairDownTime = absl::Seconds(10);  // a busy machine stands for seconds
+constexpr absl::Duration kWatched = absl::Seconds(15);
 constexpr absl::Duration kVerdictMax = absl::Seconds(60);
 constexpr absl::Duration kLook = absl::Milliseconds(20);  // between two looks
 

@@ -33,9 +33,12 @@ namespace {
 
 namespace pb = ::berth::placement::v1;
 
-constexpr absl::Duration kDownTime = absl::Seconds(2);
+constexpr absl::Duration kDownTime = absl::Seconds(6);
+constexpr absl::Duration kClockWatched = absl::Seconds(6);
 constexpr absl::Duration kLease = absl::Seconds(3);
-constexpr absl::Duration kWriteMax = absl::Seconds(5);
+constexpr absl::Duration kWriteMax = absl::Seconds(30);
+constexpr absl::Duration kDatabaseReturnMax =
+    absl::Seconds(15);  // after the database has come back
 constexpr absl::Duration kWaitMax = absl::Seconds(60);
 constexpr int kTimesPromised = 3;
 
@@ -56,7 +59,8 @@ class PlacementClock : public testing::Test {
   void SetUp() override {
     placement_ = std::make_unique<e2e::ServiceProcess>(
         directory_.path(), "placement",
-        clock_.Under({BERTH_PLACEMENT_PROGRAM, "--database=" + url_,
+        clock_.Under({BERTH_PLACEMENT_PROGRAM, "--database=" + url_ + "&connect_timeout=60",
+                      "--staleness-max=60s",
                       absl::StrCat("--service-down-time=", absl::FormatDuration(kDownTime))}));
     ASSERT_TRUE(placement_->AwaitAddress().ok()) << placement_->Log();
     const auto channel = ConnectTo(placement_->address());
@@ -174,7 +178,7 @@ TEST_F(PlacementClock, SetBackHidesNoDeadHost) {
 TEST_F(PlacementClock, SetForwardsTakesNoLivingHostDown) {
   std::string why;
   if (!StartTracker(&why)) GTEST_SKIP() << "no private libvirt daemon: " << why;
-  const absl::Time until = absl::Now() + kTimesPromised * kDownTime;
+  const absl::Time until = absl::Now() + kClockWatched;
   // Again and again, so that some judgement comes after a step and before the next heartbeat.
   for (int hours = 1; absl::Now() < until; ++hours) {
     clock_.SetAhead(absl::Hours(hours));
@@ -198,7 +202,7 @@ TEST_F(PlacementClock, CallsKeepTheirDeadlines) {
 
 // Abseil goes by the processor's counter for seconds, once it has compared it with the wall clock.
 TEST_F(PlacementClock, SetBackTakesNoTimeFromACall) {
-  const absl::Time until = absl::Now() + kTimesPromised * kDownTime;
+  const absl::Time until = absl::Now() + kClockWatched;
   while (absl::Now() < until) ExpectClaim();
   clock_.SetAhead(-absl::Hours(1));
   for (int i = 0; i < 10; ++i) ExpectClaim();
@@ -225,7 +229,7 @@ TEST_F(PlacementClock, SetBackStopsNoWriter) {
   placement::RestartServer(placement::PrivateCluster());
   const absl::Time restarted = absl::Now();
   EXPECT_TRUE(Await([this] { return Claim().ok(); })) << placement_->Log();
-  EXPECT_LT(absl::Now() - restarted, kTimesPromised * kWriteMax);
+  EXPECT_LT(absl::Now() - restarted, kDatabaseReturnMax);
 }
 
 }  // namespace

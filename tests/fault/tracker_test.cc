@@ -250,18 +250,21 @@ class TrackerFault : public testing::Test {
     EXPECT_EQ(Held(), Real());
   }
 
-  // Somebody else changes what the tracker answers for.
+  // Somebody else changes what the tracker answers for. A report of the tracker may come between.
   void Meddle() {
-    const pb::Provider provider = Providers().at(0);
     pb::UpdateInventoryRequest request;
-    request.set_provider_uuid(provider.uuid());
-    request.set_expected_generation(provider.generation());
     request.set_resource_class("MEMORY_MB");
     request.mutable_inventory()->set_total(1 + static_cast<int64_t>(random_() % 100000));
     pb::UpdateInventoryResponse response;
-    const grpc::Status status = Call<pb::InventoryService>(
-        &pb::InventoryService::Stub::UpdateInventory, request, &response);
-    EXPECT_TRUE(status.ok()) << status.error_message();
+    grpc::Status status;
+    EXPECT_TRUE(AwaitReturn([&] {
+      const pb::Provider provider = Providers().at(0);
+      request.set_provider_uuid(provider.uuid());
+      request.set_expected_generation(provider.generation());
+      status = Call<pb::InventoryService>(&pb::InventoryService::Stub::UpdateInventory, request,
+                                          &response);
+      return status.ok();
+    })) << status.error_message();
   }
   void StopPlacement(int signal) {
     placement_->Signal(signal);

@@ -58,8 +58,9 @@ void Servers::Start(int which) {
   for (int tries = 0; tries < kStartsMax; ++tries) {
     process = std::make_unique<e2e::PlacementServer>(
         directories_[which].path(),
-        std::vector<std::string>{"--database=" + proxies_[which]->Through(url_),
-                                 "--access-log=none", "--ledger-roads=" + RoadsOf(which)});
+        std::vector<std::string>{
+            absl::StrCat("--database=", proxies_[which]->Through(url_), "&connect_timeout=2"),
+            "--staleness-max=1s", "--access-log=none", "--ledger-roads=" + RoadsOf(which)});
     started = process->AwaitAddress();
     if (!LacksDatabase(started)) break;
   }

@@ -30,9 +30,13 @@ struct Options {
 
 // A placement with a private cluster below `directory`.
 std::vector<std::string> CommandOf(const Options& options, const std::string& directory) {
-  // What everything allocates to one request is never cut.
-  return {std::filesystem::absolute(options.placement), "--state-dir=" + directory + "/state",
-          "--cluster-settings=fsync=off", "--log-level=warning", "--message-mib-max=64"};
+  // What everything allocates to one request is never cut. The machine may stand still for seconds.
+  return {std::filesystem::absolute(options.placement),
+          "--state-dir=" + directory + "/state",
+          "--cluster-settings=fsync=off",
+          "--log-level=warning",
+          "--message-mib-max=64",
+          "--staleness-max=60s"};
 }
 
 int Run(const Options& options) {

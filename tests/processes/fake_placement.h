@@ -18,6 +18,7 @@
 #include "google/rpc/error_details.pb.h"
 #include "google/rpc/status.pb.h"
 #include "tracker/ground/boot_clock.h"
+#include "tracker/ground/check.h"
 #include "tracker/ground/mutex.h"
 
 namespace berth::tracker {
@@ -31,13 +32,17 @@ class FakePlacement final : public placement::v1::ReportService::Service {
   // What the fake answers to a report.
   enum class Fate { kAck, kConflict, kLater, kInvalid, kInUse, kGap, kSilence };
 
-  // Listens on `port`; 0: one that the system chooses.
-  explicit FakePlacement(int port = 0) {
+  // Listens on `port`; 0: one that the system chooses. `prepare` sets what a tracker must find that
+  // connects at once.
+  explicit FakePlacement(
+      int port = 0, const std::function<void(FakePlacement*)>& prepare = [](FakePlacement*) {}) {
+    prepare(this);
     grpc::ServerBuilder builder;
     builder.AddListeningPort("127.0.0.1:" + std::to_string(port), grpc::InsecureServerCredentials(),
                              &port_);
     builder.RegisterService(this);
     server_ = builder.BuildAndStart();
+    BERTH_CHECK(server_ != nullptr);
   }
   ~FakePlacement() override { server_->Shutdown(std::chrono::system_clock::now()); }
 

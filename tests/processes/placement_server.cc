@@ -4,12 +4,27 @@
 #include <cstdlib>
 #include <utility>
 
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+
 namespace berth::e2e {
 namespace {
 
+// A busy machine stands still for seconds. So reads are served from states of up to a minute, and the
+// database has a minute to take a connection, unless the test says otherwise.
 std::vector<std::string> Command(std::vector<std::string> arguments) {
   std::vector<std::string> command = {BERTH_PLACEMENT_PROGRAM, "--cluster-settings=fsync=off"};
-  for (std::string& argument : arguments) command.push_back(std::move(argument));
+  bool bounds_staleness = false;
+  for (std::string& argument : arguments) {
+    bounds_staleness |= absl::StartsWith(argument, "--staleness-max=");
+    if (absl::StartsWith(argument, "--database=") &&
+        !absl::StrContains(argument, "connect_timeout=")) {
+      const char* const separator = absl::StrContains(argument, "?") ? "&" : "?";
+      absl::StrAppend(&argument, separator, "connect_timeout=60");
+    }
+    command.push_back(std::move(argument));
+  }
+  if (!bounds_staleness) command.emplace_back("--staleness-max=60s");
   return command;
 }
 

@@ -11,8 +11,9 @@
 
 namespace berth::e2e {
 
-// Runs the program with `arguments` and those that every test needs. The destructor sends SIGKILL
-// if the process still runs.
+// Runs the program with `arguments` and those that every test needs: limits of a minute for the age
+// of a state and for connecting to the database, where `arguments` set none. The destructor sends
+// SIGKILL if the process still runs.
 class PlacementServer : public ServiceProcess {
  public:
   // Does not wait for an answer. The log and the address of the process are in `directory`.

@@ -24,7 +24,7 @@ namespace berth::e2e {
 // Kind and key of an entity.
 using Key = std::pair<int, std::string>;
 
-inline constexpr absl::Duration kWatchMax = absl::Seconds(60);
+inline constexpr absl::Duration kWatchMax = absl::Minutes(10);
 
 // One stream.
 class Watch {

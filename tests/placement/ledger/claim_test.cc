@@ -46,6 +46,7 @@ TEST(LedgerClaim, TwoOfOneBatchTakeDifferentHosts) {
   std::atomic<bool> hold{false};
   std::atomic<bool> held{false};
   LedgerOptions options = OptionsFor(NewDatabase());
+  options.batch_deciding_max = absl::Minutes(1);
   options.at_step = [&](LedgerStep step) {
     if (step != LedgerStep::kBeforeLock) return;
     held = hold.load();

@@ -137,7 +137,7 @@ TEST(SettlementRandom, NoEndLosesOrTakesTooMuch) {
   const uint64_t seed = Seed();
   RandomSettlement settlement(seed);
   std::map<std::string, int> met;
-  constexpr int kRuns = kSanitized ? 200 : 1000;
+  constexpr int kRuns = kSanitized ? 500 : 1000;
   for (int run = 1; run <= kRuns && !testing::Test::HasFailure(); ++run) {
     SCOPED_TRACE(testing::Message() << "BERTH_SEED=" << seed << " run " << run);
     settlement.Run(&met);

@@ -62,7 +62,7 @@ TEST_F(UplinkTest, BeatsAgainAfterAnOutageAndLogsItsBeginningAndItsEnd) {
   ASSERT_TRUE(Eventually([&] { return uplink->status().heartbeats > 1; }));
   EXPECT_EQ(Logged(begins) + Logged(ends), 0);
   placement.reset();
-  ASSERT_TRUE(Eventually([&] { return Logged(begins) == 2; }));  // T-199: after ten failures
+  ASSERT_TRUE(Eventually([&] { return Logged(begins) >= 2; }));  // T-199: after ten failures
   const int64_t beats = uplink->status().heartbeats;
   EXPECT_EQ(Logged(ends), 0);
   placement = std::make_unique<FakePlacement>(port);

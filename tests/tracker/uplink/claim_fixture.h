@@ -240,12 +240,13 @@ class ClaimTest : public UplinkTest {
   // A new placement over the same records, at the same port.
   void Restart() {
     placement_.reset();
-    placement_ = std::make_unique<FakePlacement>(port_);
+    placement_ = std::make_unique<FakePlacement>(port_, [this](FakePlacement* placement) {
+      placement->write = [this](const placement::v1::RecordWrite& write) {
+        using Answer = std::optional<FakePlacement::Response>;
+        return silent_ ? Answer() : ledger_.Answer(write, ledger_.Apply(write));
+      };
+    });
     port_ = placement_->port();
-    placement_->write = [this](const placement::v1::RecordWrite& write) {
-      using Answer = std::optional<FakePlacement::Response>;
-      return silent_ ? Answer() : ledger_.Answer(write, ledger_.Apply(write));
-    };
   }
   void Start() {
     uplink_ = Connect(*placement_);

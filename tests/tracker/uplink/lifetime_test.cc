@@ -16,7 +16,7 @@ namespace {
 namespace v1 = placement::v1;
 using Requests = std::vector<FakePlacement::Request>;
 
-constexpr std::chrono::seconds kEndMax{5};
+constexpr std::chrono::seconds kEndMax{30};
 
 // How many threads this process has.
 int64_t Threads() {

@@ -62,10 +62,11 @@ TEST_F(ClaimTest, AWithdrawalThatIsMalformedEndsTheClaim) {
   EXPECT_NE(Promised().claims, Usage());
   placement_.reset();
   ASSERT_TRUE(AwaitNoSession());
-  placement_ = std::make_unique<FakePlacement>(port_);
-  placement_->write = [this](const v1::RecordWrite& write) {
-    return std::make_optional(ledger_.Answer(write, grpc::StatusCode::INVALID_ARGUMENT));
-  };
+  placement_ = std::make_unique<FakePlacement>(port_, [this](FakePlacement* refusing) {
+    refusing->write = [this](const v1::RecordWrite& write) {
+      return std::make_optional(ledger_.Answer(write, grpc::StatusCode::INVALID_ARGUMENT));
+    };
+  });
   EXPECT_TRUE(Eventually([&] { return Promised().claims == Usage(); }));
   ASSERT_TRUE(AwaitSession());
   EXPECT_EQ(Writes().size(), 1u);

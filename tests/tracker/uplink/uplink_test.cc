@@ -237,9 +237,10 @@ TEST_F(UplinkTest, ComesBackWithItsDigest) {  // T-226, T-230
   const std::string digest = node_->acknowledged_digest();
   placement.reset();
   ASSERT_TRUE(Eventually([&] { return uplink->status().state == Uplink::State::kConnecting; }));
-  placement = std::make_unique<FakePlacement>(port);
-  placement->standing = v1::NODE_STANDING_KNOWN;
-  placement->last_sequence = 1;
+  placement = std::make_unique<FakePlacement>(port, [](FakePlacement* known) {
+    known->standing = v1::NODE_STANDING_KNOWN;
+    known->last_sequence = 1;
+  });
   ASSERT_TRUE(placement->Wait([](const Requests& all) { return !all.empty(); }));
   EXPECT_EQ(placement->requests()[0].hello().nodes(0).digest(), digest);
   ASSERT_TRUE(Eventually([&] { return uplink->status().state == Uplink::State::kConnected; }));
@@ -285,9 +286,10 @@ TEST_F(UplinkTest, SaysUpToWhatItHasHeard) {  // T-226, T-228
 
   placement.reset();
   ASSERT_TRUE(Eventually([&] { return uplink->status().state == Uplink::State::kConnecting; }));
-  placement = std::make_unique<FakePlacement>(port);
-  placement->standing = v1::NODE_STANDING_KNOWN;
-  placement->last_sequence = sequence;
+  placement = std::make_unique<FakePlacement>(port, [sequence](FakePlacement* known) {
+    known->standing = v1::NODE_STANDING_KNOWN;
+    known->last_sequence = sequence;
+  });
   ASSERT_TRUE(placement->Wait([](const Requests& all) { return !all.empty(); }));
   const v1::NodeDigest again = placement->requests()[0].hello().nodes(0);
   EXPECT_EQ(again.pushed_revision().epoch(), 3);
