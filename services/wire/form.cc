@@ -34,7 +34,7 @@ std::optional<BadPlace> FindBadInElement(const Message& message, const FieldDesc
     const Message& inner = at < 0 ? reflection.GetMessage(message, field)
                                   : reflection.GetRepeatedMessage(message, field, at);
     std::optional<BadPlace> found = FindBad(inner);
-    if (found) found->path.insert(0, ".");
+    if (found) found->path = absl::StrCat(".", found->path);
     return found;
   }
   const std::string& text =
