@@ -87,7 +87,8 @@ class Linter(unittest.TestCase):
         build = root / "build/dev"
         (root / ".ci").mkdir()
         build.mkdir(parents=True, exist_ok=True)
-        shutil.copy(ROOT / ".ci/clang-tidy", root / ".ci/clang-tidy")
+        for name in (".ci/clang-tidy", ".ci/clang-tidy-scope.cc"):
+            shutil.copy(ROOT / name, root / name)
         shutil.copy(ROOT / ".clang-tidy", root / ".clang-tidy")
         commands = []
         for number, file in enumerate(name for name in tree if name.endswith(".cc")):
