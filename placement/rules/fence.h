@@ -29,13 +29,14 @@ absl::Status CheckProcess(const State& state, const TrackerProcess& tracker,
 // The same for the `tracker` of a command. OK if there is none.
 absl::Status CheckProcess(const State& state, const std::optional<TrackerProcess>& tracker);
 
+// POLICY_DENIED: the tracker may not change the record of the `kind` with the id, for the reason
+// `why`.
+absl::Status DenyRecord(const TrackerProcess& tracker, const std::string& kind,
+                        const std::string& id, absl::string_view why);
+
 // The next functions return OK if `tracker` is none, else PERMISSION_DENIED / POLICY_DENIED unless
 // the tracker may replace the record `before` by `after`. A null `before` means that there is no
 // record yet.
-
-// POLICY_DENIED: the tracker may not change the record of the `kind` with the id, for the reason `why`.
-absl::Status DenyRecord(const TrackerProcess& tracker, const std::string& kind,
-                        const std::string& id, absl::string_view why);
 
 // A tracker may write the record of an instance
 // - whose host is the tracker's host;
@@ -56,7 +57,8 @@ absl::Status CheckInstanceWrite(const State& state, const std::optional<TrackerP
 // destination of one that has none, if the instance is on its host or if the instance's consumer
 // holds something of a node of its host. The source of the one that it creates is the instance's
 // host and node, as far as the instance has them. It may name only a new destination host that has
-// a tracker, and only a new destination node that is an active one of the destination host. REQUIRES: the instance has a record.
+// a tracker, and only a new destination node that is an active one of the destination host.
+// REQUIRES: the instance has a record.
 absl::Status CheckMigrationWrite(const State& state, const std::optional<TrackerProcess>& tracker,
                                  const MigrationPtr& before, const MigrationRecord& after);
 

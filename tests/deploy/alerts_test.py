@@ -10,11 +10,9 @@ and the alerts of a stopped database, a dead tracker and a restored database fir
 import json
 import os
 import pathlib
-import random
 import re
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 import tempfile
@@ -22,6 +20,8 @@ import time
 import unittest
 import urllib.parse
 import urllib.request
+
+from ports import free_port
 
 SOURCE = pathlib.Path(sys.argv[1])
 PROGRAMS = sys.argv[2:5]
@@ -56,18 +56,6 @@ def wait_for(what, check):
         if time.monotonic() > deadline:
             raise AssertionError(f"waited {WAIT_SECONDS_MAX} s for {what}")
         time.sleep(0.1)
-
-
-def free_port():
-    """A port below those that the kernel gives to whoever asks for any."""
-    while True:
-        port = random.randrange(20000, 30000)
-        with socket.socket() as one:
-            try:
-                one.bind(("127.0.0.1", port))
-                return port
-            except OSError:
-                continue
 
 
 def fetch(url):

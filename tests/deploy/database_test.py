@@ -11,10 +11,8 @@ import json
 import os
 import pathlib
 import pwd
-import random
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 import tempfile
@@ -22,6 +20,8 @@ import threading
 import time
 import unittest
 import uuid
+
+from ports import free_port
 
 SOURCE, BERTH, PLACEMENT = sys.argv[1:4]
 BIN = pathlib.Path("/usr/lib/postgresql/15/bin")
@@ -49,18 +49,6 @@ def wait_for(what, check, seconds=WAIT_SECONDS_MAX):
         if time.monotonic() > deadline:
             raise AssertionError(f"waited {seconds} s for {what}")
         time.sleep(0.05)
-
-
-def free_port():
-    """A port below those that the kernel gives to whoever asks for any."""
-    while True:
-        port = random.randrange(20000, 30000)
-        with socket.socket() as one:
-            try:
-                one.bind(("127.0.0.1", port))
-                return port
-            except OSError:
-                continue
 
 
 def run(*words, user=None, check=True, **more):

@@ -26,7 +26,7 @@ namespace {
 namespace pb = ::berth::placement::v1;
 
 constexpr absl::Duration kPairDownTime = absl::Seconds(10);  // a busy machine stands for seconds
-constexpr absl::Duration kWatched = absl::Seconds(15);
+constexpr absl::Duration kWatched = absl::Seconds(15);       // longer than that
 constexpr absl::Duration kVerdictMax = absl::Seconds(60);
 constexpr absl::Duration kLook = absl::Milliseconds(20);  // between two looks
 
