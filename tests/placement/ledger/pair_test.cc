@@ -140,11 +140,19 @@ TEST_P(LedgerPair, TwoProcessesTakeClaimsOnTheSameHosts) {
   }
   EXPECT_EQ(state->consumers().size(), held);
 
-  // Catching up read each row that the other one wrote, once, and no other.
-  const LedgerHealth one_after = one.ledger().health();
-  const LedgerHealth two_after = two.ledger().health();
-  const int64_t by_one = one_after.batches - one_before.batches;
-  EXPECT_EQ(by_one + two_after.batches, state->position().revision.number - begun);
+  // Catching up read each row that the other one wrote, once, and no other. A process counts what it
+  // wrote and what it read after it has published that.
+  const int64_t written = state->position().revision.number - begun;
+  LedgerHealth one_after, two_after;
+  int64_t by_one = 0;
+  EXPECT_TRUE(LedgerRunner::Eventually([&] {
+    one_after = one.ledger().health();
+    two_after = two.ledger().health();
+    by_one = one_after.batches - one_before.batches;
+    return by_one + two_after.batches == written && two_after.followed_rows == by_one &&
+           one_after.followed_rows - one_before.followed_rows == two_after.batches;
+  }));
+  EXPECT_EQ(by_one + two_after.batches, written);
   EXPECT_GT(by_one, 0);
   EXPECT_GT(two_after.batches, 0);
   EXPECT_EQ(one_after.followed_rows - one_before.followed_rows, two_after.batches);

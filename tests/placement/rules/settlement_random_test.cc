@@ -143,6 +143,7 @@ TEST(SettlementRandom, NoEndLosesOrTakesTooMuch) {
     settlement.Run(&met);
   }
   for (const auto& [answer, count] : met) std::printf("%6d %s\n", count, answer.c_str());
+  if (kSanitized) return;  // too few runs to ask that each answer came up
   for (const char* answer :
        {"OK", "WRONG_MOVE_END end", "INSTANCE_ELSEWHERE end", "NOTHING_HELD end", "create OK",
         "create INVALID_FIELD migration.uuid", "create UUID_IN_USE migration.uuid"}) {
