@@ -92,7 +92,7 @@ absl::StatusOr<std::vector<Candidate>> ClaimSearch::Place() {
     status = PlaceAll(placed);
   }
   if (!status.ok()) return status;
-  BERTH_CHECK(placed.size() == claims_.members.size());
+  BERTH_CHECK(placed.size() == claims_.members.size());  // PlaceAll adds one for each
   return placed;
 }
 

@@ -45,7 +45,7 @@ class ClaimBudget {
  public:
   explicit ClaimBudget(int64_t steps) : left_(steps) {}
   void Charge(int64_t steps) {
-    BERTH_CHECK(steps >= 0);
+    BERTH_CHECK(steps >= 0);  // a count of what a search did
     left_ -= steps;
   }
   void Exhaust() { left_ = std::min<int64_t>(left_, 0); }

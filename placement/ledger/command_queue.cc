@@ -49,7 +49,7 @@ std::optional<Answer> Pending::Settle(Decision decision) {
 
 CommandQueue::CommandQueue(int commands_max)
     : commands_max_(commands_max), event_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
-  BERTH_CHECK(event_ >= 0);
+  BERTH_CHECK(event_ >= 0);  // made when the process starts
 }
 
 CommandQueue::~CommandQueue() { close(event_); }
@@ -93,7 +93,7 @@ void CommandQueue::PutBack(const std::vector<PendingPtr>& pendings) {
 }
 
 std::vector<PendingPtr> CommandQueue::Take(int weight_max, absl::Duration wait) {
-  BERTH_CHECK(weight_max >= 0);
+  BERTH_CHECK(weight_max >= 0);  // an option, or the room that is left in a batch
   const MutexLock lock(&mutex_);
   armed_ = 0;
   if (waiting_.empty() && !closed_ && !nudged_) {

@@ -74,7 +74,7 @@ bool Turns::AddLarge(const PendingPtr& pending) {
 }
 
 void Turns::Lost(std::unique_ptr<Batch> batch) {
-  BERTH_CHECK(batch != nullptr);
+  BERTH_CHECK(batch != nullptr);  // the writer lost a batch that it had sent
   if (turn_ == Turn::kSettle) {
     BERTH_CHECK(batch->command_count() == 0);
     return;

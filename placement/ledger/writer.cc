@@ -303,7 +303,7 @@ bool Writer::DecideAll(const std::vector<PendingPtr>& commands, bool first, Batc
     }
     facts_bytes += FactsBytes(pending->command);
     if (verdict != Batch::Verdict::kTooBig) continue;
-    BERTH_CHECK(turns_.turn() == Turn::kShared);
+    BERTH_CHECK(turns_.turn() == Turn::kShared);  // in another turn nothing is too big
     if (!turns_.AddLarge(pending)) rest.push_back(pending);
   }
   PutBack(rest);

@@ -135,7 +135,7 @@ int64_t Feed::Subscribe(std::optional<ProviderId> root, std::function<void()> wa
 void Feed::Unsubscribe(int64_t handle) {
   MutexLock lock(&subscribers_mutex_);
   const auto found = subscribers_.find(handle);
-  BERTH_CHECK(found != subscribers_.end());
+  BERTH_CHECK(found != subscribers_.end());  // whoever subscribed ends it, once
   const auto handles = by_root_.find(found->second.root);
   handles->second.erase(handle);
   if (handles->second.empty()) by_root_.erase(handles);

@@ -52,7 +52,7 @@ bool Rises(const Pairs& pairs) {
   return std::adjacent_find(pairs.begin(), pairs.end(), wrong) == pairs.end();
 }
 
-// Checks that `derived` and `neighbours` repeat no entity of any list (invariant 1 of scope.h).
+// Checks invariant 1 of scope.h. The maker of the scope leaves out what a list has already.
 void CheckNoneTwice(const Changes& changes, const Scope& scope) {
   if (scope.derived.empty() && scope.neighbours.empty()) return;
   absl::flat_hash_set<Key> keys;
@@ -67,13 +67,13 @@ void CheckNoneTwice(const Changes& changes, const Scope& scope) {
   }
 }
 
-// Checks invariants 2 to 4 of scope.h.
+// Checks invariants 2 to 4 of scope.h. Finish sorts the lists, and clears `before` if it must.
 void CheckForm(const Changes& changes, const Scope& scope) {
   BERTH_CHECK(scope.trees_changed ? scope.before != scope.after : scope.before == TreeFacts());
   for (const TreeFacts* facts : {&scope.before, &scope.after}) {
     BERTH_CHECK(Rises(facts->roots) && Rises(facts->aggregates));
   }
-  BERTH_CHECK(Rises(scope.gave_up));
+  BERTH_CHECK(Rises(scope.gave_up));  // a command names a consumer once
   size_t removed = 0;
   const EachKind count{[&](const ClassRemoved&) { ++removed; },
                        [&](const TraitRemoved&) { ++removed; },
@@ -83,7 +83,7 @@ void CheckForm(const Changes& changes, const Scope& scope) {
                        Ignore<NodePut, NodeRemoved, FormatRaised>(),
                        Ignore<InstancePut, InstanceRemoved, MigrationPut, MigrationRemoved>()};
   for (const Change& change : changes) std::visit(count, change);
-  BERTH_CHECK(scope.removed_keys.size() == removed);
+  BERTH_CHECK(scope.removed_keys.size() == removed);  // the constructor adds one for each
 }
 
 void AddHosts(const MigrationRecord& migration, std::vector<std::string>* hosts) {

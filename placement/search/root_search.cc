@@ -111,7 +111,7 @@ bool RootSearch::KeepsApart(int slot, int option) const {
 }
 
 void RootSearch::Choose(int slot, int option) {
-  BERTH_CHECK(chosen_[slot] == kOpen);
+  BERTH_CHECK(chosen_[slot] == kOpen);  // Next undoes a choice before the next one
   chosen_[slot] = option;
   if (option == kNobody) return;
   if (plan_.slots_interact) {
@@ -128,7 +128,7 @@ void RootSearch::Choose(int slot, int option) {
 
 void RootSearch::Undo(int slot) {
   const int option = chosen_[slot];
-  BERTH_CHECK(option != kOpen);
+  BERTH_CHECK(option != kOpen);  // Next undoes what it chose
   chosen_[slot] = kOpen;
   if (option == kNobody) return;
   if (plan_.slots_interact) {

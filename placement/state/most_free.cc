@@ -39,7 +39,7 @@ bool MostFree::IsZero(const Row& row) {
 }
 
 void MostFree::Insert(size_t chunk) {
-  BERTH_CHECK(chunk <= chunk_count_);
+  BERTH_CHECK(chunk <= chunk_count_);  // Roots has as many chunks
   for (Row& row : rows_) {
     Amounts& amounts = row.amounts.Own();
     amounts.insert(amounts.begin() + static_cast<int64_t>(chunk), 0);

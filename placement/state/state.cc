@@ -64,7 +64,7 @@ std::optional<ProviderPlace> State::FindProvider(ProviderId id) const {
   TreePtr tree = roots_.Find(RootOf(id));
   if (tree == nullptr) return std::nullopt;
   const int position = tree->Find(id);
-  BERTH_CHECK(position >= 0);
+  BERTH_CHECK(position >= 0);  // root_of_ and the trees change together
   return ProviderPlace{std::move(tree), position};
 }
 

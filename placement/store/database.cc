@@ -333,7 +333,7 @@ absl::Status Database::Receive(QueryRows* rows) {
 }
 
 bool Database::Silent() const {
-  BERTH_CHECK(!under_way_);
+  BERTH_CHECK(!under_way_);  // the thread that sends a statement receives its answer first
   pollfd waiting{socket_, POLLIN, 0};
   return !broken_ && poll(&waiting, 1, 0) == 0;
 }

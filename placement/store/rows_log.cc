@@ -17,7 +17,7 @@ constexpr char kLargeBatchName[] = "berth-placement writer, large batch";
 
 BatchId BatchAt(const QueryRows& rows, int row, int column) {
   const std::optional<BatchId> id = BatchId::Parse(rows.Text(row, column));
-  BERTH_CHECK(id.has_value());
+  BERTH_CHECK(id.has_value());  // the column has the type uuid
   return *id;
 }
 

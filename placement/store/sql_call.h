@@ -59,7 +59,7 @@ class SqlCall {
   std::vector<SqlArray> columns_;
 };
 
-// The elements of the PostgreSQL array `text`. REQUIRES: no element is quoted or is an array.
+// The elements of the PostgreSQL array `text`. REQUIRES: the elements are numbers or uuids.
 inline std::vector<absl::string_view> ArrayElements(absl::string_view text) {
   BERTH_CHECK(text.size() >= 2 && text.front() == '{' && text.back() == '}');
   text = text.substr(1, text.size() - 2);

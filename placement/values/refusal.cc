@@ -89,7 +89,7 @@ std::optional<Refusal> RefusalOf(const absl::Status& status) {
   refusal.omitted = static_cast<size_t>(reader.Number().value_or(0));
   while (!reader.AtEnd()) {
     const std::optional<int64_t> pairs = reader.Number();
-    BERTH_CHECK(pairs);
+    BERTH_CHECK(pairs);  // Refuse wrote the text
     FaultItem& item = refusal.items.emplace_back();
     for (int64_t i = 0; i < *pairs; ++i) {
       std::string key = reader.Text();

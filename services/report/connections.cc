@@ -17,7 +17,7 @@ void Connections::Open(const TrackerStreamPtr& stream) {
 
 Connections::Nodes Connections::Close(const TrackerStreamPtr& stream) {
   const auto found = open_.find(stream.get());
-  BERTH_CHECK(found != open_.end());
+  BERTH_CHECK(found != open_.end());  // the stream that opened it closes it, once
   Nodes released = Release(&found->second);
   open_.erase(found);
   return released;

@@ -113,7 +113,7 @@ void WatchHub::Continue(const WatcherPtr& watcher) {
 }
 
 void WatchHub::Closed(const WatcherPtr& watcher) {
-  BERTH_CHECK(watcher->ended());
+  BERTH_CHECK(watcher->ended());  // its sink closes the stream after the end
   MutexLock lock(&mutex_);
   Leave(watcher.get());
   open_.erase(watcher);

@@ -135,7 +135,7 @@ int64_t CandidateTableWriter::PlaceOf(size_t tree, ProviderId id) const {
   const int own = trees_[tree]->Find(id);
   if (own >= 0) return first_places_[tree] + own;
   const auto place = state_.FindProvider(id);  // a sharing provider of another tree
-  // The search found the candidate in the same state.
+  // The search found the candidate in this state, and lists the trees of its providers.
   BERTH_CHECK(place.has_value());
   const size_t other = TreeOf(place->tree->root_id(), tree);
   BERTH_CHECK(other < roots_.size() && roots_[other] == place->tree->root_id());

@@ -22,8 +22,8 @@ void IgnoreTimer(int /*timer*/, void* /*opaque*/) {}
 void RegisterImplementationOnce() {
   static std::once_flag once;
   std::call_once(once, [] {
-    BERTH_CHECK(virInitialize() == 0);
-    BERTH_CHECK(virEventRegisterDefaultImpl() == 0);
+    BERTH_CHECK(virInitialize() == 0);                // fails without memory or pipes
+    BERTH_CHECK(virEventRegisterDefaultImpl() == 0);  // so does this
     // Without this function libvirt would print each error to stderr. Errors are returned as
     // statuses instead.
     virSetErrorFunc(nullptr, [](void* /*opaque*/, virErrorPtr /*error*/) {});

@@ -88,7 +88,7 @@ std::vector<PassCause> PassSchedule::Begin(MonotonicTime now) {
 }
 
 void PassSchedule::End() {
-  BERTH_CHECK(running_);
+  BERTH_CHECK(running_);  // the thread that began the pass ends it
   running_ = false;
 }
 
