@@ -105,6 +105,7 @@ TEST(LedgerNodeFacts, OfManyNodesAreWrittenInSeveralBatches) {
   const std::string url = NewDatabase();
   LedgerOptions options = OptionsFor(url);
   options.batch_deciding_max = absl::Minutes(1);
+  options.no_progress_max = absl::Minutes(1);  // a batch has megabytes
   LedgerRunner writer(options);
   writer.Must(RegisterService{"h", "berth-tracker", Uuid{1, 1}, "machine", "", Uuid{2, 2}});
   std::vector<std::future<Decision>> decisions;
