@@ -87,7 +87,8 @@ void SamplePhase(const char* name, absl::Duration duration, Samples::Labels labe
 TrackerHost::TrackerHost(tracker::Configuration configuration)
     : configuration_(std::move(configuration)), running_(configuration_.nodes) {
   for (size_t i = 0; i < configuration_.nodes.size(); ++i) {
-    nodes_.push_back(std::make_unique<Node>(NodeOptions(configuration_, i), &libvirt_calls_,
+    tracker::DeadlinePool& calls = libvirt_calls_.emplace_back(tracker::DeadlinePool::Options());
+    nodes_.push_back(std::make_unique<Node>(NodeOptions(configuration_, i), &calls,
                                             [this, i, gate = gate_](const HypervisorEvent& event) {
                                               tracker::MutexLock lock(&gate->mutex);
                                               if (!gate->open) return;
@@ -276,8 +277,10 @@ void TrackerHost::Sample(Samples* samples) const {
   samples->Counter("heartbeats_total", "Heartbeats sent", static_cast<double>(uplink.heartbeats));
   samples->Counter("conflicts_total", "Reports refused because a provider had changed",
                    static_cast<double>(uplink.conflicts));
+  int hung = 0;
+  for (const tracker::DeadlinePool& calls : libvirt_calls_) hung += calls.hung();
   samples->Gauge("hung_libvirt_calls", "Libvirt calls that do not answer, each with a thread",
-                 libvirt_calls_.hung());
+                 hung);
   for (const std::unique_ptr<NodeRunner>& runner : runners_) SampleNode(*runner, samples);
 }
 

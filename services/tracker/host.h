@@ -6,6 +6,7 @@
 #ifndef BERTH_SERVICES_TRACKER_HOST_H_
 #define BERTH_SERVICES_TRACKER_HOST_H_
 
+#include <deque>
 #include <functional>
 #include <memory>
 #include <string>
@@ -85,7 +86,8 @@ class TrackerHost {
   const tracker::Configuration configuration_;
   const std::shared_ptr<Gate> gate_ = std::make_shared<Gate>();
   tracker::HypervisorEventLoop events_;
-  tracker::DeadlinePool libvirt_calls_{tracker::DeadlinePool::Options()};
+  // One for each node, so that a hypervisor that hangs takes no threads from the others.
+  std::deque<tracker::DeadlinePool> libvirt_calls_;
   std::vector<std::unique_ptr<tracker::Node>> nodes_;
   mutable tracker::Mutex mutex_;
   std::vector<tracker::NodeConfiguration> running_ ABSL_GUARDED_BY(mutex_);  // of all nodes

@@ -25,9 +25,10 @@ struct DeadlinePool::State : std::enable_shared_from_this<State> {
   explicit State(Options limits) : options(limits) {}
 
   static void Serve(const std::shared_ptr<State>& state);
-  // Queues a job. Starts a thread for the job unless a thread is idle or `threads_max` threads are
-  // busy.
+  // Queues a job, and starts a thread for it if one is needed.
   std::shared_ptr<Job> Start(std::function<void()> work) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex);
+  // Starts a thread if more jobs wait than threads are idle, unless `threads_max` threads exist.
+  void StartThreadIfNeeded() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex);
   // Waits until the job is done. Returns false if the job was not done at the deadline; the job is
   // then abandoned.
   bool Await(const std::shared_ptr<Job>& job, MonotonicTime deadline)
@@ -106,14 +107,17 @@ std::shared_ptr<Job> DeadlinePool::State::Start(std::function<void()> work) {
   const auto job = std::make_shared<Job>();
   job->work = std::move(work);
   queue.push_back(job);
-  if (idle < static_cast<int>(queue.size()) && threads < options.threads_max) {
-    ++threads;
-    // Detached, because a thread whose call hangs could never be joined. The destructor waits until
-    // the other threads have ended.
-    std::thread(&State::Serve, shared_from_this()).detach();
-  }
+  StartThreadIfNeeded();
   changed.NotifyAll();
   return job;
+}
+
+void DeadlinePool::State::StartThreadIfNeeded() {
+  if (idle >= static_cast<int>(queue.size()) || threads >= options.threads_max) return;
+  ++threads;
+  // Detached, because a thread whose call hangs could never be joined. The destructor waits until
+  // the other threads have ended.
+  std::thread(&State::Serve, shared_from_this()).detach();
 }
 
 bool DeadlinePool::State::Await(const std::shared_ptr<Job>& job, MonotonicTime deadline) {
@@ -124,6 +128,7 @@ bool DeadlinePool::State::Await(const std::shared_ptr<Job>& job, MonotonicTime d
   if (job->stage == Stage::kRunning) {
     ++hung;
     --threads;
+    StartThreadIfNeeded();  // for the jobs that wait behind this one
   } else {
     queue.erase(std::find(queue.begin(), queue.end(), job));
   }

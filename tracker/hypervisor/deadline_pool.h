@@ -3,8 +3,9 @@
 //
 // Owns its threads. A thread ends when it has had no call for a second. A call that overruns its
 // deadline cannot be ended. Its thread stays with the call; the pool counts the call as hung, and
-// starts a new thread for other calls. While `hung_max` calls hang, the pool refuses new calls.
-// Thread-safe.
+// another thread takes the calls that wait. While `hung_max` calls hang, the pool refuses new
+// calls. So calls that share a pool can hinder each other: a call that hangs holds one of
+// `threads_max` threads until its deadline, and counts as hung from then on. Thread-safe.
 //
 // Invariant: besides the threads of hung calls, at most `threads_max` threads exist.
 #ifndef BERTH_TRACKER_HYPERVISOR_DEADLINE_POOL_H_

@@ -76,6 +76,30 @@ TEST(DeadlinePool, GivesUpOnACallThatNeverBegan) {
   EXPECT_FALSE(ran->load());
 }
 
+TEST(DeadlinePool, ACallThatWaitsBehindAHungOneGetsAThread) {
+  DeadlinePool pool({1, 4});
+  auto release = std::make_shared<std::promise<void>>();
+  const std::shared_future<void> released = release->get_future().share();
+  auto began = std::make_shared<std::promise<void>>();
+  std::thread first([&] {
+    const auto hang = [began, released] {
+      began->set_value();
+      released.wait();
+    };
+    EXPECT_EQ(pool.Run("first", hang, absl::Milliseconds(500)).code(),
+              absl::StatusCode::kDeadlineExceeded);
+  });
+  began->get_future().wait();
+  // Nobody calls the pool after this call, so nobody else starts a thread.
+  EXPECT_TRUE(pool.Run(
+                      "second", [] {}, absl::Seconds(10))
+                  .ok());  // T-390
+  first.join();
+  EXPECT_EQ(pool.hung(), 1);
+  release->set_value();
+  while (pool.hung() > 0) std::this_thread::yield();
+}
+
 TEST(DeadlinePool, ServesManyAtOnce) {
   DeadlinePool pool({3, 4});
   std::atomic<int> sum = 0;
