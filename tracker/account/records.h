@@ -89,6 +89,15 @@ struct Instance {
   bool hidden = false;  // a copy; the original is in the ledger of another cell
   // Which part of the record could not be read. That part is left out. Empty: all was read (T-61).
   std::string unreadable;
+  // True: a newer release has put fields into the cells, the units or the migration context of the
+  // record that this release does not know. They are left out; everything else counts (T-268).
+  bool has_unknown_fields = false;
+
+  // What the record has that is not here. Empty: nothing. A write of the record would lose it.
+  std::string missing() const {
+    if (!unreadable.empty() || !has_unknown_fields) return unreadable;
+    return "it has fields of a newer release";
+  }
 };
 
 enum class MigrationType { kCold, kResize, kLive, kEvacuation };

@@ -118,7 +118,7 @@ std::optional<Interruption> Examine(const Instance& before, bool runs) {
   Interruption found{WithoutTask(before, runs), false, ""};
   found.changes = StateOf(found.instance) != StateOf(before);
   std::string advice = Advice(found.instance, runs);
-  if (found.changes && !before.unreadable.empty()) {
+  if (found.changes && !before.missing().empty()) {
     found.instance = before;
     found.changes = false;
     advice = "set its state, because its record cannot be read completely";
@@ -137,7 +137,8 @@ std::vector<Repair> FindRepairs(const NodeAccount& account, const std::set<Uuid>
   std::vector<Repair> repairs;
   std::set<Uuid> repaired;
   const auto add = [&](std::optional<Repair> repair) {
-    if (!repair || !repair->instance.unreadable.empty()) return;
+    if (!repair || !repair->instance.missing().empty()) return;
+    if (repair->migration && !repair->migration->unreadable.empty()) return;
     if (repaired.insert(repair->instance.uuid).second) repairs.push_back(*std::move(repair));
   };
   for (const auto& [uuid, instance] : account.instances()) {

@@ -33,7 +33,7 @@ struct Repair {
 // - An evacuation that is `done` ends as `completed` if the guest is no longer on its source, and
 //   the instance is on its destination. This releases the allocations on the source (T-146).
 //
-// A record that could not be read completely is left alone, because the write would lose the rest.
+// Records that could not be read completely are left alone, because the write would lose the rest.
 std::vector<Repair> FindRepairs(const NodeAccount& account, const std::set<Uuid>& guests);
 
 // What was being done with an instance when its host stopped.

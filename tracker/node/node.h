@@ -143,15 +143,16 @@ class Node {
   //
   // Refused with kUnsettled while it is not known whether the claim was written: to be repeated.
   // Then, in this order, with kTooLate; kNodeUnavailable; kPlacementAway or kOverloaded;
-  // kNoSuchClaim; kUnsettled if another write of the instance is under way; by placement's answer
+  // kNoSuchClaim; kUnsettled if another write of the instance is under way; kNodeUnavailable if a
+  // record has more than this release can read, which the write would lose; by placement's answer
   // like ClaimInstance, or with kWrongState.
   void AbortClaim(const std::string& claim_id, ClaimCaller caller);
   // Ends a move on one of its sides, and with it the move: placement writes both records, and
   // settles what their consumers hold (T-173, T-174). If the node holds nothing on this side, the
   // caller gets ended = false.
   //
-  // Refused like AbortClaim, but never with kNoSuchClaim; and with kWrongState if the move cannot
-  // end so: see ConfirmMove and RevertMove.
+  // Refused like AbortClaim, but never with kNoSuchClaim. Before the last kNodeUnavailable, refused
+  // with kWrongState if the move cannot end so: see ConfirmMove and RevertMove.
   void DropMoveClaim(const MoveDrop& request, ClaimCaller caller);
 
   // Waits until the account has the record of the instance as the caller knows it, or a newer one

@@ -40,6 +40,19 @@ bool IsOnSide(const HostAndNode& self, const Migration& migration, ClaimEnd end)
   return (end == ClaimEnd::kConfirm ? migration.source : migration.destination) == self;
 }
 
+// Refuses the end of a claim whose records have more than this release can read. The end would
+// write them back, and so lose the rest.
+absl::Status CheckWhole(const OpenClaim& claim) {
+  std::string missing = claim.instance.missing();
+  if (missing.empty() && claim.migration) missing = claim.migration->unreadable;
+  if (missing.empty()) return absl::OkStatus();
+  return RefuseClaim(
+      Refused::kNodeUnavailable,
+      absl::StrCat("this tracker cannot read all of the records of instance ",
+                   claim.instance.uuid.ToString(), ": ", missing,
+                   "; to end the claim, upgrade the tracker, or change the records in placement"));
+}
+
 // When the record of the instance, or of its open claim if there is no other, was last changed. A
 // record may be large, so it is not copied. Nothing: neither is known.
 std::optional<absl::Time> UpdatedAt(const NodeAccount& account, const Uuid& instance_uuid) {
@@ -87,6 +100,7 @@ absl::StatusOr<std::optional<Write>> Node::EndOfLocked(const OpenClaim& claim, C
       return RefuseClaim(Refused::kWrongState, std::string(moved.status().message()));
     ending = *std::move(moved);
   }
+  BERTH_RETURN_IF_ERROR(CheckWhole(claim));
   Write write;
   write.claim = claim;
   write.end = end;

@@ -1,4 +1,6 @@
 // The functions of record_messages.h that read messages.
+#include <google/protobuf/message.h>
+
 #include <algorithm>
 #include <optional>
 #include <set>
@@ -22,6 +24,32 @@ constexpr size_t kQuotedMax = 64;  // bytes of a word that cannot be read
 // The memory in bytes of all CPU sets of a record. A set with CPU 65535 alone takes 8 KiB.
 constexpr size_t kCpuBytesMax = 64 << 10;
 constexpr int kAssignedMax = 256;  // devices, and units, that one record gives to a guest at a time
+
+// Whether the message, or a message in it, has a field that this release does not know. The maps of
+// records have plain values, so they are not looked at.
+bool HasUnknownFields(const google::protobuf::Message& message) {
+  const google::protobuf::Reflection& reflection = *message.GetReflection();
+  if (!reflection.GetUnknownFields(message).empty()) return true;
+  std::vector<const google::protobuf::FieldDescriptor*> fields;
+  reflection.ListFields(message, &fields);
+  for (const google::protobuf::FieldDescriptor* const field : fields) {
+    if (field->cpp_type() != google::protobuf::FieldDescriptor::CPPTYPE_MESSAGE) continue;
+    if (field->is_map()) continue;
+    if (!field->is_repeated()) {
+      if (HasUnknownFields(reflection.GetMessage(message, field))) return true;
+      continue;
+    }
+    for (int i = 0; i < reflection.FieldSize(message, field); ++i) {
+      if (HasUnknownFields(reflection.GetRepeatedMessage(message, field, i))) return true;
+    }
+  }
+  return false;
+}
+
+template <typename List>
+bool AnyHasUnknownFields(const List& list) {
+  return std::any_of(list.begin(), list.end(), HasUnknownFields);
+}
 
 // Reads the parts of one record, and notes which part could not be read.
 //
@@ -246,6 +274,9 @@ Instance ReadInstance(const v1::Instance& wire) {
   if (wire.has_updated_at()) instance.updated_at = ReadTime(wire.updated_at());
   instance.hidden = wire.hidden();
   instance.unreadable = reader.unreadable();
+  instance.has_unknown_fields = AnyHasUnknownFields(wire.numa_cells()) ||
+                                AnyHasUnknownFields(wire.named_units()) ||
+                                HasUnknownFields(wire.migration_context());
   return instance;
 }
 

@@ -38,6 +38,9 @@ TEST_F(RepairTest, AnInstanceWithoutANodeGetsTheNodeOfItsGuest) {
   instance.unreadable = "numa_cells";
   EXPECT_THAT(Find(instance, {}, {"i"_uuid}), IsEmpty()) << "the write would lose the cells";
   instance.unreadable.clear();
+  instance.has_unknown_fields = true;
+  EXPECT_THAT(Find(instance, {}, {"i"_uuid}), IsEmpty()) << "the write would lose the fields";
+  instance.has_unknown_fields = false;
   instance.deleted = true;
   EXPECT_THAT(Find(instance, {}, {"i"_uuid}), IsEmpty());
 }
@@ -46,12 +49,14 @@ TEST_F(RepairTest, AMigrationWithTheContextOfAnotherOneFails) {
   Instance instance = On(kThere);
   instance.vm_state = "resized";
   instance.context.emplace().migration_uuid = "another"_uuid;
-  const Migration migration =
-      MakeMigration(instance, MigrationType::kResize, "migrating", kThere, kHere);
+  Migration migration = MakeMigration(instance, MigrationType::kResize, "migrating", kThere, kHere);
   const std::vector<Repair> repairs = Find(instance, {migration}, {});
   ASSERT_THAT(repairs, SizeIs(1));
   EXPECT_EQ(repairs[0].migration->status, "error");  // T-129
   EXPECT_FALSE(repairs[0].ends_move) << "it may still hold something";
+  migration.unreadable = "source_node_uuid is not a uuid";
+  EXPECT_THAT(Find(instance, {migration}, {}), IsEmpty()) << "the write would lose the rest";
+  migration.unreadable.clear();
   instance.context->migration_uuid = "m"_uuid;
   EXPECT_THAT(Find(instance, {migration}, {}), IsEmpty());
 }

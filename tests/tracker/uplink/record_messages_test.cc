@@ -164,6 +164,7 @@ TEST(RecordMessages, ACellOfANewerReleaseIsRead) {
   cell->GetReflection()->MutableUnknownFields(cell)->AddVarint(999, 1);
   const Instance read = ReadInstance(wire);
   EXPECT_EQ(read.unreadable, "");  // T-268
+  EXPECT_EQ(read.missing(), "it has fields of a newer release");
   ASSERT_TRUE(read.assigned.topology.has_value());
   const GuestCell& bare = read.assigned.topology->cells[0];
   EXPECT_EQ(bare.memory_mib, 512);        // T-268
