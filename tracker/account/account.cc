@@ -23,7 +23,7 @@ NodeAccount::NodeAccount(HostAndNode self, NodeResources resources, Amounts orph
     : self_(std::move(self)),
       resources_(std::move(resources)),
       orphans_(orphans),
-      owners_(resources_.topology) {}
+      ownership_(resources_.topology) {}
 
 void NodeAccount::PutInstance(Instance instance) {
   const Uuid uuid = instance.uuid;
@@ -99,7 +99,7 @@ void NodeAccount::SetResources(NodeResources resources) {
   const bool same_overheads = resources.overheads == resources_.overheads;
   resources_ = std::move(resources);
   if (same_overheads) {
-    RecountOwners();
+    ownership_.Forget();
   } else {
     *this = Rebuilt();
   }
@@ -131,6 +131,11 @@ Amounts NodeAccount::free() const {
   Amounts left = resources_.total;
   left -= used();
   return left;
+}
+
+const Ownership& NodeAccount::ownership() const {
+  ownership_.Count(resources_.topology, entries_);
+  return ownership_;
 }
 
 PromisedUsage NodeAccount::promised() const {
@@ -165,7 +170,7 @@ std::vector<std::string> NodeAccount::stray_devices() const {
 
 DeviceTable NodeAccount::OwnedDevices() const {
   std::vector<DeviceRecord> owned;
-  for (const auto& [address, instance] : owners_.by_device()) {
+  for (const auto& [address, instance] : owners().by_device()) {
     DeviceRecord record;
     record.device.address = address;
     record.status = DeviceStatus::kAllocated;
@@ -201,7 +206,10 @@ std::vector<Uuid> NodeAccount::stale_migrations() const {
 }
 
 std::vector<AccountFault> NodeAccount::faults() const {
-  std::vector<AccountFault> faults = owner_faults_;
+  std::vector<AccountFault> faults;
+  for (const auto& [uuid, texts] : ownership().faults()) {
+    for (const std::string& text : texts) faults.push_back({uuid, text});
+  }
   for (AccountFault& fault : unreadable()) faults.push_back(std::move(fault));
   for (const auto& [uuid, entry] : entries_) {
     if (IsNil(entry.without_flavor)) continue;
@@ -276,8 +284,8 @@ const OpenClaim* NodeAccount::OpenClaimOf(const Uuid& instance_uuid) const {
 bool operator==(const NodeAccount& a, const NodeAccount& b) {
   return a.used() == b.used() && a.free() == b.free() && a.failed_builds_ == b.failed_builds_ &&
          a.entries_ == b.entries_ && a.dedicated_vcpus_ == b.dedicated_vcpus_ &&
-         a.statistics_ == b.statistics_ && a.owners_ == b.owners_ &&
-         a.owner_faults_ == b.owner_faults_;
+         a.statistics_ == b.statistics_ && a.owners() == b.owners() &&
+         a.ownership().faults() == b.ownership().faults();
 }
 
 bool NodeAccount::CountsWhenRecorded(const OpenClaim& claim) const {
@@ -316,21 +324,16 @@ InstanceEntry NodeAccount::Judge(const Uuid& instance_uuid, bool recorded) const
 void NodeAccount::Recount(const Uuid& instance_uuid) {
   InstanceEntry entry = Judge(instance_uuid);
   const auto found = entries_.find(instance_uuid);
-  const bool was_clean = owner_faults_.empty();
   if (found != entries_.end()) {
     if (found->second == entry) return;
     RemoveAmounts(found->second);
-    if (was_clean) GiveBackAll(instance_uuid, found->second);
+    ownership_.Remove(instance_uuid, found->second);
     entries_.erase(found);
   }
-  if (!entry.empty()) {
-    AddAmounts(entry);
-    if (was_clean) TakeAll(instance_uuid, entry);
-    entries_.emplace(instance_uuid, std::move(entry));
-  }
-  // If two records name the same CPU, the record that is counted first gets it. While there is such
-  // a conflict, each change counts all records anew, in the order of the uuids.
-  if (!was_clean || !owner_faults_.empty()) RecountOwners();
+  if (entry.empty()) return;
+  AddAmounts(entry);
+  ownership_.Add(instance_uuid, entry);
+  entries_.emplace(instance_uuid, std::move(entry));
 }
 
 void NodeAccount::AddAmounts(const InstanceEntry& entry) {
@@ -355,27 +358,6 @@ void NodeAccount::RemoveAmounts(const InstanceEntry& entry) {
     promised_ -= entry.held->amounts;
     dedicated_vcpus_ -= entry.held->dedicated_vcpus();
   }
-}
-
-void NodeAccount::TakeAll(const Uuid& instance_uuid, const InstanceEntry& entry) {
-  for (const std::optional<Holding>* holding : {&entry.own, &entry.held}) {
-    if (!holding->has_value()) continue;
-    for (std::string& text : owners_.Take(instance_uuid, (*holding)->assigned)) {
-      owner_faults_.push_back({instance_uuid, std::move(text)});
-    }
-  }
-}
-
-void NodeAccount::GiveBackAll(const Uuid& instance_uuid, const InstanceEntry& entry) {
-  for (const std::optional<Holding>* holding : {&entry.own, &entry.held}) {
-    if (holding->has_value()) owners_.GiveBack(instance_uuid, (*holding)->assigned);
-  }
-}
-
-void NodeAccount::RecountOwners() {
-  owners_ = Owners(resources_.topology);
-  owner_faults_.clear();
-  for (const auto& [uuid, entry] : entries_) TakeAll(uuid, entry);
 }
 
 void NodeAccount::EndClaimIfSettled(const Uuid& instance_uuid) {

@@ -29,6 +29,7 @@
 #include "tracker/account/holding.h"
 #include "tracker/account/open_claim.h"
 #include "tracker/account/owners.h"
+#include "tracker/account/ownership.h"
 #include "tracker/account/records.h"
 #include "tracker/account/statistics.h"
 #include "tracker/devices/device_table.h"
@@ -125,7 +126,8 @@ class NodeAccount {
   // All that is used beside the reserve and the orphans. The sum over the parts.
   PromisedUsage promised() const;
   const Statistics& statistics() const { return statistics_; }
-  const Owners& owners() const { return owners_; }
+  // The reference is valid until the next change.
+  const Owners& owners() const { return ownership().owners(); }
   // All devices of the node that guests may get, with their owners. A device that a guest has
   // without a record that says so is offered to nobody (T-256).
   DeviceTable Devices() const;
@@ -183,11 +185,9 @@ class NodeAccount {
   void Recount(const Uuid& instance_uuid);
   void AddAmounts(const InstanceEntry& entry);
   void RemoveAmounts(const InstanceEntry& entry);
-  void TakeAll(const Uuid& instance_uuid, const InstanceEntry& entry);
-  void GiveBackAll(const Uuid& instance_uuid, const InstanceEntry& entry);
-  void RecountOwners();
   void EndClaimIfSettled(const Uuid& instance_uuid);
   DeviceTable OwnedDevices() const;
+  const Ownership& ownership() const;  // of entries_, counted
 
   HostAndNode self_;
   NodeResources resources_;
@@ -205,8 +205,7 @@ class NodeAccount {
   Amounts promised_;                       // the sum over entries_
   int64_t dedicated_vcpus_ = 0;            // the sum over entries_
   Statistics statistics_;
-  Owners owners_;
-  std::vector<AccountFault> owner_faults_;  // what Owners refused, by instance
+  mutable Ownership ownership_;  // of entries_; counted when somebody asks
 };
 
 }  // namespace berth::tracker

@@ -34,23 +34,44 @@ std::vector<std::string> Owners::Take(const Uuid& instance_uuid, const Assigned&
       Block(*assigned.topology);
     }
   }
-  const auto take = [&](const auto& parts, auto* owners, const auto& text_of) {
+  const auto take = [&](const auto& parts, auto* owners, auto* contested, const auto& text_of) {
     std::string text;
     int left_out = 0;
     for (const auto& part : parts) {
       const auto [owner, taken] = owners->emplace(part, instance_uuid);
-      if (taken || ++left_out > 1) continue;
+      if (taken) continue;
+      contested->insert(part);
+      if (++left_out > 1) continue;
       text = absl::StrCat(text_of(part), " belongs to ", owner->second.ToString());
     }
     if (left_out > 1) absl::StrAppend(&text, ", and likewise ", left_out - 1, " more");
     if (left_out > 0) refused.push_back(std::move(text));
   };
-  take(assigned.devices, &by_device_,
+  take(assigned.devices, &by_device_, &contested_devices_,
        [](const std::string& address) { return absl::StrCat("device ", address); });
-  take(assigned.units, &by_unit_, [](const NamedUnit& unit) {
+  take(assigned.units, &by_unit_, &contested_units_, [](const NamedUnit& unit) {
     return absl::StrCat("unit ", unit.name, " of ", unit.resource_class);
   });
   return refused;
+}
+
+bool Owners::IsContested(const Assigned& assigned) const {
+  for (const std::string& address : assigned.devices) {
+    if (contested_devices_.contains(address)) return true;
+  }
+  for (const NamedUnit& unit : assigned.units) {
+    if (contested_units_.contains(unit)) return true;
+  }
+  if (blocked_.empty() || !assigned.topology.has_value()) return false;
+  for (const HostCell& host : cells_) {
+    const auto blocked = blocked_.find(host.offer.id);
+    if (blocked == blocked_.end()) continue;
+    for (const GuestCell& cell : assigned.topology->cells) {
+      if (cell.host_cell != host.offer.id) continue;
+      if (!CpusOf(cell, host).And(blocked->second).empty()) return true;
+    }
+  }
+  return false;
 }
 
 void Owners::Block(const GuestTopology& topology) {
@@ -75,8 +96,8 @@ std::vector<HostCell> Owners::OfferedCells() const {
 }
 
 void Owners::GiveBack(const Uuid& instance_uuid, const Assigned& assigned) {
-  // NodeAccount gives back only what Take has taken as a whole. While Take has left anything out,
-  // NodeAccount counts all owners anew instead.
+  // NodeAccount gives back only what Take has taken as a whole. If Take has left something of it
+  // out, NodeAccount counts all owners anew instead.
   if (assigned.topology.has_value()) {
     BERTH_CHECK(RemoveUsage(*assigned.topology, &cells_).ok());
   }

@@ -10,6 +10,7 @@
 
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -38,6 +39,10 @@ class Owners {
   // REQUIRES: this call of Take returned no text.
   void GiveBack(const Uuid& instance_uuid, const Assigned& assigned);
 
+  // Whether `assigned` names something that a call of Take has left out. If not, taking or giving
+  // back `assigned` changes nothing for those from whom something was left out.
+  bool IsContested(const Assigned& assigned) const;
+
   // The cells of the host, with what guests use of them (T-283). A guest without a topology uses
   // nothing of a cell (T-285).
   const std::vector<HostCell>& cells() const { return cells_; }
@@ -53,9 +58,11 @@ class Owners {
   void Block(const GuestTopology& topology);
 
   std::vector<HostCell> cells_;
-  std::map<int, CpuSet> blocked_;          // by the id of the cell
+  std::map<int, CpuSet> blocked_;          // what Take has left out, by the id of the cell
   std::map<std::string, Uuid> by_device_;  // the instance, by the address of the device
   std::map<NamedUnit, Uuid> by_unit_;
+  std::set<std::string> contested_devices_;  // what Take has left out
+  std::set<NamedUnit> contested_units_;
 };
 
 }  // namespace berth::tracker
