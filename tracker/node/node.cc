@@ -43,7 +43,12 @@ absl::Status Node::FindIdentity() {
       IdentityDirectories(options_.configuration_directories, options_.surroundings.state_path,
                           name, options_.several_nodes));
   BERTH_ASSIGN_OR_RETURN(NodeIdentity identity, EnsureIdentity(directories));
-  BERTH_RETURN_IF_ERROR(added_traits_.Open(directories.back()));
+  const std::string& state = options_.surroundings.state_path;
+  const std::string directory = NodeDirectory(identity, state);
+  if (!options_.several_nodes && directory == state) {
+    BERTH_RETURN_IF_ERROR(WriteIdentityOwner(state, name));
+  }
+  BERTH_RETURN_IF_ERROR(added_traits_.Open(directory));
   FairLock lock(&mutex_);
   name_ = name;
   account_.emplace(HostAndNode{options_.host, identity.uuid}, NodeResources());

@@ -6,12 +6,14 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdio>
 #include <cstring>
 #include <filesystem>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
 #include "tracker/ground/status_macros.h"
 #include "tracker/ground/uuid.h"
 
@@ -19,26 +21,34 @@ namespace berth::tracker {
 namespace {
 
 constexpr size_t kIdentityBytesMax = 40;  // more is not read (T-15)
+constexpr size_t kOwnerBytesMax = 4096;   // names of nodes are shorter
 
 absl::Status Failed(absl::string_view what, absl::string_view path, int error) {
   return absl::FailedPreconditionError(
       absl::StrCat("node identity: cannot ", what, " ", path, ": ", std::strerror(error)));
 }
 
-// Returns nothing if there is no such file.
-absl::StatusOr<std::optional<Uuid>> ReadIdentityFile(const std::string& path) {
+// Returns at most `bytes_max` bytes of a file; nothing if there is no such file.
+absl::StatusOr<std::optional<std::string>> ReadFile(const std::string& path, size_t bytes_max) {
   const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (file < 0) {
-    if (errno == ENOENT || errno == ENOTDIR) return std::optional<Uuid>();
+    if (errno == ENOENT || errno == ENOTDIR) return std::optional<std::string>();
     return Failed("open", path, errno);
   }
-  char buffer[kIdentityBytesMax];
-  const ssize_t size = read(file, buffer, sizeof buffer);
+  std::string text(bytes_max, '\0');
+  const ssize_t size = read(file, text.data(), text.size());
   const int error = errno;
   close(file);
   if (size < 0) return Failed("read", path, error);
-  const absl::string_view text(buffer, static_cast<size_t>(size));
-  const std::optional<Uuid> uuid = ParseName(absl::StripAsciiWhitespace(text));
+  text.resize(static_cast<size_t>(size));
+  return text;
+}
+
+// Returns nothing if there is no such file.
+absl::StatusOr<std::optional<Uuid>> ReadIdentityFile(const std::string& path) {
+  BERTH_ASSIGN_OR_RETURN(const std::optional<std::string> text, ReadFile(path, kIdentityBytesMax));
+  if (!text) return std::optional<Uuid>();
+  const std::optional<Uuid> uuid = ParseName(absl::StripAsciiWhitespace(*text));
   if (!uuid) {
     return absl::FailedPreconditionError(
         absl::StrCat("node identity: ", path, " does not contain a uuid"));
@@ -63,6 +73,42 @@ absl::Status WriteSynced(const std::string& path, const std::string& text) {
   const int error = errno;
   close(file);
   return whole ? absl::OkStatus() : Failed("write", path, error);
+}
+
+// Writes a file beside `path` under a name that nobody else uses, and returns its path.
+absl::StatusOr<std::string> WriteBeside(const std::string& path, const std::string& text) {
+  std::string temporary = absl::StrCat(path, ".", getpid(), ".", Uuid::Random().ToString());
+  const absl::Status written = WriteSynced(temporary, text);
+  if (written.ok()) return temporary;
+  unlink(temporary.c_str());
+  return written;
+}
+
+bool CanBeFileName(absl::string_view name) {
+  return !name.empty() && name != "." && name != ".." && !absl::StrContains(name, '/') &&
+         !absl::StrContains(name, '\0');
+}
+
+std::string OwnDirectory(const std::string& state_path, absl::string_view node_name) {
+  return absl::StrCat(state_path, "/nodes/", node_name);
+}
+
+// Returns nothing if no name is recorded.
+absl::StatusOr<std::optional<std::string>> ReadIdentityOwner(const std::string& state_path) {
+  const std::string path = absl::StrCat(state_path, "/", kIdentityOwnerFileName);
+  BERTH_ASSIGN_OR_RETURN(const std::optional<std::string> text, ReadFile(path, kOwnerBytesMax));
+  if (!text) return text;
+  return std::optional<std::string>(absl::StripSuffix(*text, "\n"));
+}
+
+absl::Status UnknownOwner(const NodeIdentity& shared, const std::string& own) {
+  return absl::FailedPreconditionError(absl::StrCat(
+      "node identity: ", shared.path,
+      " has the uuid of one hypervisor, but nothing says of which: "
+      "move the file to ",
+      own, "/", kIdentityFileName,
+      " if `berth node show` prints this uuid for "
+      "this hypervisor, otherwise to the directory of the hypervisor to which it belongs"));
 }
 
 absl::Status PossibleRename(const NodeRecord& record, absl::string_view name) {
@@ -97,12 +143,8 @@ absl::StatusOr<std::optional<NodeIdentity>> FindIdentity(
 
 absl::Status WriteIdentity(const std::string& directory, const Uuid& uuid) {
   const std::string path = absl::StrCat(directory, "/", kIdentityFileName);
-  const std::string temporary = absl::StrCat(path, ".", getpid(), ".", Uuid::Random().ToString());
-  const absl::Status written = WriteSynced(temporary, absl::StrCat(uuid.ToString(), "\n"));
-  if (!written.ok()) {
-    unlink(temporary.c_str());
-    return written;
-  }
+  BERTH_ASSIGN_OR_RETURN(const std::string temporary,
+                         WriteBeside(path, absl::StrCat(uuid.ToString(), "\n")));
   // link() instead of rename(), which would overwrite `path` if another process has created it
   // meanwhile.
   const bool linked = link(temporary.c_str(), path.c_str()) == 0;
@@ -131,17 +173,45 @@ absl::StatusOr<NodeIdentity> EnsureIdentity(const std::vector<std::string>& dire
 absl::StatusOr<std::vector<std::string>> IdentityDirectories(
     const std::vector<std::string>& configuration_directories, const std::string& state_path,
     const std::string& node_name, bool several_nodes) {
-  if (!several_nodes) {
-    std::vector<std::string> directories = configuration_directories;
-    directories.push_back(state_path);
-    return directories;
-  }
-  if (node_name.empty() || node_name == "." || node_name == ".." ||
-      absl::StrContains(node_name, '/') || absl::StrContains(node_name, '\0')) {
+  if (several_nodes && !CanBeFileName(node_name)) {
     return absl::InvalidArgumentError(
         absl::StrCat("node name '", node_name, "' cannot be the name of a directory"));
   }
-  return std::vector<std::string>{absl::StrCat(state_path, "/nodes/", node_name)};
+  BERTH_ASSIGN_OR_RETURN(const std::optional<std::string> owner, ReadIdentityOwner(state_path));
+  std::vector<std::string> shared = configuration_directories;
+  shared.push_back(state_path);
+  if (!CanBeFileName(node_name)) return shared;
+  const std::string own = OwnDirectory(state_path, node_name);
+  BERTH_ASSIGN_OR_RETURN(const std::optional<NodeIdentity> of_own, FindIdentity({own}));
+  const bool is_owner = owner && *owner == node_name;
+  if (is_owner || (!several_nodes && (!owner || !of_own))) {
+    shared.insert(shared.end() - 1, own);
+    return shared;
+  }
+  if (!owner && !of_own) {
+    BERTH_ASSIGN_OR_RETURN(const std::optional<NodeIdentity> of_one, FindIdentity(shared));
+    if (of_one) return UnknownOwner(*of_one, own);
+  }
+  return std::vector<std::string>{own};
+}
+
+std::string NodeDirectory(const NodeIdentity& identity, const std::string& state_path) {
+  const bool is_own = absl::StartsWith(identity.path, OwnDirectory(state_path, ""));
+  return is_own ? std::filesystem::path(identity.path).parent_path().string() : state_path;
+}
+
+absl::Status WriteIdentityOwner(const std::string& state_path, absl::string_view node_name) {
+  const std::string path = absl::StrCat(state_path, "/", kIdentityOwnerFileName);
+  BERTH_ASSIGN_OR_RETURN(const std::optional<std::string> owner, ReadIdentityOwner(state_path));
+  if (owner && *owner == node_name) return absl::OkStatus();
+  BERTH_ASSIGN_OR_RETURN(const std::string temporary,
+                         WriteBeside(path, absl::StrCat(node_name, "\n")));
+  if (rename(temporary.c_str(), path.c_str()) != 0) {
+    const int error = errno;
+    unlink(temporary.c_str());
+    return Failed("rename", temporary, error);
+  }
+  return SyncDirectory(state_path);
 }
 
 std::vector<Uuid> FindRetired(const std::string& state_path, const std::vector<Uuid>& own,

@@ -18,6 +18,9 @@
 namespace berth::tracker {
 
 inline constexpr char kIdentityFileName[] = "compute_id";
+// In the state directory: the name of the node to which the identity file there, or in a
+// configuration directory, belongs.
+inline constexpr char kIdentityOwnerFileName[] = "compute_name";
 
 struct NodeIdentity {
   Uuid uuid;
@@ -44,12 +47,33 @@ absl::Status WriteIdentity(const std::string& directory, const Uuid& uuid);
 // Never overwrites a file.
 absl::StatusOr<NodeIdentity> EnsureIdentity(const std::vector<std::string>& directories);
 
-// Returns the directories in which the identity file of a node may be (T-15). If the tracker has
-// one node: the configuration directories, then the state directory. If the tracker has several
-// nodes: only `<state>/nodes/NAME`; InvalidArgument if NAME cannot be a file name.
+// Returns the directories in which the identity file of a node may be, the one for a new file last
+// (T-15). The configuration directories and the state directory are shared: their identity file
+// belongs to one of the nodes that the tracker has had. `<state>/nodes/NAME` is of node NAME alone.
+//
+// A node looks into the shared directories and its own if WriteIdentityOwner has recorded its name.
+// If no name is recorded, then the only node of a tracker does the same. Every other node looks
+// into its own directory only, with one exception: the only node of a tracker that has no identity
+// file of its own looks into the shared directories although another name is recorded there. The
+// hypervisor was renamed then, which CheckIdentity finds.
+//
+// InvalidArgument if the tracker has several nodes and NAME cannot be a file name.
+// FailedPrecondition if the tracker has several nodes, no name is recorded, the node has no
+// identity file of its own, and the shared directories have one: it could be that of any node.
+// FailedPrecondition also if a file cannot be read.
 absl::StatusOr<std::vector<std::string>> IdentityDirectories(
     const std::vector<std::string>& configuration_directories, const std::string& state_path,
     const std::string& node_name, bool several_nodes);
+
+// Returns the directory for what else the tracker keeps of a node: the node's own directory if its
+// identity file is there, otherwise the state directory.
+std::string NodeDirectory(const NodeIdentity& identity, const std::string& state_path);
+
+// Records in the state directory that the identity file in the shared directories belongs to
+// `node_name`. Replaces another name. After a crash the file is the old one or the new one.
+//
+// FailedPrecondition if the file cannot be written.
+absl::Status WriteIdentityOwner(const std::string& state_path, absl::string_view node_name);
 
 // Returns the uuids of retired nodes. A node is retired if it has an identity file below the state
 // directory and its uuid is not in `own` (T-40). Returns none if `complete` is false. `complete`

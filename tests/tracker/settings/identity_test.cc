@@ -89,13 +89,74 @@ TEST_F(IdentityFile, IsNeverOverwritten) {  // T-17, T-19
             absl::StatusCode::kFailedPrecondition);
 }
 
-TEST(IdentityDirectories, DependOnTheNumberOfNodes) {  // T-15 as decided
+TEST_F(IdentityFile, OfANodeIsSoughtWhereItCanBe) {  // T-15 as decided
   using Paths = std::vector<std::string>;
-  EXPECT_EQ(*IdentityDirectories({"/etc/berth"}, "/s", "n1", false), (Paths{"/etc/berth", "/s"}));
-  EXPECT_EQ(*IdentityDirectories({"/etc/berth"}, "/s", "n1", true), (Paths{"/s/nodes/n1"}));
+  const std::string state = Directory("state");
+  const std::string own = state + "/nodes/n";
+  const std::string etc = Directory("etc");
+  const auto directories = [&](bool several) {
+    return IdentityDirectories({etc}, state, "n", several);
+  };
+  EXPECT_EQ(*directories(false), (Paths{etc, own, state}));
+  EXPECT_EQ(*directories(true), (Paths{own}));
+  With("etc", kUuid);  // it could be that of any node of several
+  EXPECT_EQ(*directories(false), (Paths{etc, own, state}));
+  const absl::Status unclear = directories(true).status();
+  EXPECT_EQ(unclear.code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_NE(unclear.message().find(etc + "/compute_id"), std::string::npos) << unclear;
+  EXPECT_NE(unclear.message().find(own + "/compute_id"), std::string::npos) << unclear;
+  ASSERT_TRUE(WriteIdentityOwner(state, "n").ok());
+  EXPECT_EQ(*directories(false), (Paths{etc, own, state}));
+  EXPECT_EQ(*directories(true), (Paths{etc, own, state}));
+  ASSERT_TRUE(WriteIdentityOwner(state, "m").ok());
+  EXPECT_EQ(*directories(false), (Paths{etc, own, state}));  // m has become n: T-20 d
+  EXPECT_EQ(*directories(true), (Paths{own}));
+  With("state/nodes/n", kOther);
+  EXPECT_EQ(*directories(false), (Paths{own}));
+  EXPECT_EQ(*directories(true), (Paths{own}));
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(state), {}), 2);  // T-19
+}
+
+TEST_F(IdentityFile, OfANodeNeedsANameForADirectory) {
+  const std::string state = Directory("state");
   for (const char* const name : {"", ".", "..", "a/b"}) {
-    EXPECT_FALSE(IdentityDirectories({}, "/s", name, true).ok()) << name;
+    EXPECT_EQ(IdentityDirectories({}, state, name, true).status().code(),
+              absl::StatusCode::kInvalidArgument)
+        << name;
+    EXPECT_EQ(*IdentityDirectories({}, state, name, false), std::vector<std::string>{state});
   }
+}
+
+TEST_F(IdentityFile, OfTheOnlyNodeIsKeptWhenTheTrackerGetsAnother) {  // T-15, T-40
+  const std::string state = Directory("state");
+  const auto start = [&](const std::string& name, bool several) {
+    const NodeIdentity identity = *EnsureIdentity(*IdentityDirectories({}, state, name, several));
+    const bool shared = NodeDirectory(identity, state) == state;
+    EXPECT_EQ(NodeDirectory(identity, state) + "/compute_id", identity.path);
+    if (!several && shared) EXPECT_TRUE(WriteIdentityOwner(state, name).ok());
+    return identity.uuid;
+  };
+  const Uuid first = start("a", false);
+  EXPECT_EQ(start("a", true), first);
+  const Uuid second = start("b", true);
+  EXPECT_NE(second, first);
+  EXPECT_EQ(FindRetired(state, {first, second}, true), std::vector<Uuid>{});
+  EXPECT_EQ(start("a", false), first);
+  EXPECT_EQ(FindRetired(state, {first}, true), std::vector<Uuid>{second});
+  EXPECT_EQ(start("b", false), second);
+  EXPECT_EQ(FindRetired(state, {second}, true), std::vector<Uuid>{first});
+  EXPECT_EQ(start("a", true), first);
+  EXPECT_EQ(start("b", true), second);
+}
+
+TEST_F(IdentityFile, OfANodeOfSeveralIsKeptWhenItIsTheOnlyOneLeft) {  // T-15, T-40
+  const std::string state = Directory("state");
+  With("state/nodes/a", kUuid);
+  With("state/nodes/b", kOther);
+  EXPECT_EQ((*EnsureIdentity(*IdentityDirectories({}, state, "a", false))).uuid.ToString(), kUuid);
+  With("state", kOther);  // T-16: two files of one node with different uuids
+  const absl::Status unclear = EnsureIdentity(*IdentityDirectories({}, state, "a", false)).status();
+  EXPECT_EQ(unclear.code(), absl::StatusCode::kFailedPrecondition);
 }
 
 TEST(IdentityCheck, ComparesWithRecords) {  // T-20
