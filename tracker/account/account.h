@@ -104,6 +104,7 @@ class NodeAccount {
   void SetDeviceProviders(std::map<std::string, Uuid> provider_by_address) {
     device_providers_ = std::move(provider_by_address);
   }
+  const std::map<std::string, Uuid>& device_providers() const { return device_providers_; }
   void SetOrphans(Amounts orphans) { orphans_ = orphans; }
 
   // The number of builds that failed or were sent elsewhere since the last success (T-122).

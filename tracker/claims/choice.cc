@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "tracker/claims/refusal.h"
+#include "tracker/devices/provider_shares.h"
 
 namespace berth::tracker {
 namespace {
@@ -97,6 +98,31 @@ std::optional<std::string> ChooseCells(const ClaimSettings& settings, const Node
                       "cannot fit the given host NUMA topology");
 }
 
+// Returns how many devices of this node placement has allocated, by provider.
+ProviderAmounts AllocatedDevices(const NodeAccount& account, const std::vector<UnitAmount>& units) {
+  std::set<Uuid> counting;
+  for (const auto& [address, provider] : account.device_providers()) counting.insert(provider);
+  ProviderAmounts allocated;
+  for (const UnitAmount& unit : units) {
+    if (unit.amount <= 0 || counting.count(unit.provider_uuid) == 0) continue;
+    allocated[unit.provider_uuid] += unit.amount;
+  }
+  return allocated;
+}
+
+// Returns the devices of the node. If placement has allocated some of them, then the table offers
+// only these and those that placement does not count, and the requests say from which providers
+// their devices come (T-246).
+DeviceTable OfferDevices(const NodeAccount& account, const std::vector<UnitAmount>& units,
+                         std::vector<DeviceRequest>* requests) {
+  DeviceTable table = account.Devices();
+  const ProviderAmounts allocated = AllocatedDevices(account, units);
+  if (allocated.empty()) return table;
+  table.OfferOnly(allocated);
+  *requests = ShareProviders(allocated, table.Pools(), std::move(*requests));
+  return table;
+}
+
 // Adds devices that suit the cells of `chosen`. Returns false if too few devices are free.
 bool ChooseDevices(const NodeAccount& account, const ClaimNeeds& needs, DeviceTable* table,
                    Assigned* chosen) {
@@ -143,14 +169,14 @@ std::optional<std::string> ChooseUnits(const NodeAccount& account, const ClaimNe
 }  // namespace
 
 absl::StatusOr<Assigned> ChooseResources(const ClaimSettings& settings, const NodeAccount& account,
-                                         const ClaimNeeds& needs) {
+                                         ClaimNeeds needs) {
   ClaimRefusal refusal;
   refusal.reasons = AmountReasons(account, needs);
   refusal.drift = !refusal.reasons.empty();
   std::optional<DeviceTable> table;
   std::vector<DevicePool> pools;
   if (!needs.devices.empty()) {
-    table = account.Devices();
+    table = OfferDevices(account, needs.units, &needs.devices);
     pools = table->Pools();
   }
   Assigned chosen;

@@ -22,14 +22,16 @@ struct ClaimNeeds {
   std::optional<GuestTopology> topology;
   std::vector<DeviceRequest> devices;
   bool devices_elsewhere = false;  // true: devices are tested, but not taken
-  std::vector<UnitAmount> units;
+  std::vector<UnitAmount> units;   // what placement has allocated
   ClaimLimits limits;
 };
 
-// Returns what the guest gets. Refuses with kResources and the reasons of all tests that failed; if
+// Returns what the guest gets. If `units` has devices of this node, then the devices that the guest
+// gets are of the providers of these units, as many of each (T-249); otherwise they are of any
+// provider. Refuses with kResources and the reasons of all tests that failed; if
 // none of them failed, with kResources if named units do not suffice (T-158, T-159).
 absl::StatusOr<Assigned> ChooseResources(const ClaimSettings& settings, const NodeAccount& account,
-                                         const ClaimNeeds& needs);
+                                         ClaimNeeds needs);
 
 }  // namespace berth::tracker
 

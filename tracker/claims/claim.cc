@@ -1,5 +1,6 @@
 #include "tracker/claims/claim.h"
 
+#include <algorithm>
 #include <map>
 #include <tuple>
 #include <utility>
@@ -87,7 +88,7 @@ absl::Status CheckForm(const Instance& instance, const char* path, const Flavor&
 }
 
 // The same failure, with the name of the field at the beginning of its message.
-absl::Status About(const char* field, const absl::Status& status) {
+absl::Status About(absl::string_view field, const absl::Status& status) {
   return absl::Status(status.code(), absl::StrCat(field, " ", status.message()));
 }
 
@@ -97,28 +98,67 @@ std::string TextAt(const std::map<std::string, std::string>& texts, const char* 
   return found == texts.end() ? "" : found->second;
 }
 
-// Returns the device requests of the new flavor and of the instance's ports, which stay (T-168).
+// Returns the NUMA topology that flavor and image ask for (T-269).
+absl::StatusOr<std::optional<GuestTopology>> WishedTopology(const Flavor& flavor,
+                                                            const Instance& instance) {
+  return ReadGuestTopology(
+      {static_cast<int>(flavor.vcpus), flavor.memory_mib, flavor.extra_specs, instance.image});
+}
+
+// Returns the requests of the aliases that the flavor names, and then those of the instance's
+// ports. `path`: the field of the request that has the flavor.
 absl::StatusOr<std::vector<DeviceRequest>> DevicesOf(const ClaimSettings& settings,
-                                                     const MoveClaim& request) {
+                                                     absl::string_view path, const Flavor& flavor,
+                                                     const Instance& instance) {
+  constexpr char kPolicy[] = "hw:pci_numa_affinity_policy";
+  constexpr char kAlias[] = "pci_passthrough:alias";
   std::vector<DeviceRequest> devices;
-  const auto alias = request.new_flavor.extra_specs.find("pci_passthrough:alias");
-  if (alias != request.new_flavor.extra_specs.end()) {
-    const auto policy =
-        CombineDevicePolicies(TextAt(request.new_flavor.extra_specs, "hw:pci_numa_affinity_policy"),
-                              TextAt(request.instance.image, "hw_pci_numa_affinity_policy"));
+  const auto alias = flavor.extra_specs.find(kAlias);
+  if (alias != flavor.extra_specs.end()) {
+    const auto policy = CombineDevicePolicies(
+        TextAt(flavor.extra_specs, kPolicy), TextAt(instance.image, "hw_pci_numa_affinity_policy"));
     if (!policy.ok()) {
-      return About("new_flavor.extra_specs[hw:pci_numa_affinity_policy]", policy.status());
+      return About(absl::StrCat(path, ".extra_specs[", kPolicy, "]"), policy.status());
     }
     auto requests = RequestsOfFlavor(alias->second, settings.device_aliases, *policy);
     if (!requests.ok()) {
-      return About("new_flavor.extra_specs[pci_passthrough:alias]", requests.status());
+      return About(absl::StrCat(path, ".extra_specs[", kAlias, "]"), requests.status());
     }
     devices = *std::move(requests);
   }
-  for (const DeviceRequest& kept : request.instance.device_requests) {
+  for (const DeviceRequest& kept : instance.device_requests) {
     if (kept.source == DeviceRequestSource::kNeutronPort) devices.push_back(kept);
   }
   return devices;
+}
+
+// A record without cells, or without requests that come from an alias, does not say that the flavor
+// asks for none: they are read from the flavor then.
+absl::StatusOr<ClaimNeeds> NeedsOfInstance(const ClaimSettings& settings,
+                                           const InstanceClaim& request,
+                                           const NodeAccount& account) {
+  const Instance& instance = request.instance;
+  ClaimNeeds needs;
+  needs.instance_uuid = instance.uuid;
+  needs.amounts =
+      AmountsOf(instance.flavor, instance.boot_from_volume, account.resources().overheads);
+  needs.topology = instance.assigned.topology;
+  if (!needs.topology.has_value()) {
+    auto topology = WishedTopology(instance.flavor, instance);
+    if (!topology.ok()) return topology.status();
+    needs.topology = *std::move(topology);
+  }
+  needs.devices = instance.device_requests;
+  if (std::none_of(needs.devices.begin(), needs.devices.end(), [](const DeviceRequest& known) {
+        return known.source == DeviceRequestSource::kFlavorAlias;
+      })) {
+    auto devices = DevicesOf(settings, "instance.flavor", instance.flavor, instance);
+    if (!devices.ok()) return devices.status();
+    needs.devices = *std::move(devices);
+  }
+  needs.units = request.units;
+  needs.limits = request.limits;
+  return needs;
 }
 
 bool PageSizeDiffers(const Migration& migration, const Instance& instance, const Assigned& chosen) {
@@ -134,16 +174,14 @@ bool PageSizeDiffers(const Migration& migration, const Instance& instance, const
 absl::StatusOr<ClaimNeeds> NeedsOfMove(const ClaimSettings& settings, const MoveClaim& request,
                                        const NodeAccount& account) {
   const Flavor& flavor = request.new_flavor;
-  const GuestWishes wishes = {static_cast<int>(flavor.vcpus), flavor.memory_mib, flavor.extra_specs,
-                              request.instance.image};
   ClaimNeeds needs;
   needs.instance_uuid = request.instance.uuid;
   needs.amounts =
       AmountsOf(flavor, request.instance.boot_from_volume, account.resources().overheads);
-  auto topology = ReadGuestTopology(wishes);
+  auto topology = WishedTopology(flavor, request.instance);
   if (!topology.ok()) return topology.status();
   needs.topology = *std::move(topology);
-  auto devices = DevicesOf(settings, request);
+  auto devices = DevicesOf(settings, "new_flavor", flavor, request.instance);
   if (!devices.ok()) return devices.status();
   needs.devices = *std::move(devices);
   needs.devices_elsewhere = request.migration.type == MigrationType::kLive;
@@ -212,15 +250,9 @@ absl::StatusOr<OpenClaim> ClaimInstance(const ClaimSettings& settings, const Ins
     return AnswerRepeat(*open, request.id, request.body, /*moves=*/false);
   }
   if (account->IsTracked(uuid)) return RefuseClaimed(uuid);
-  ClaimNeeds needs;
-  needs.instance_uuid = uuid;
-  needs.amounts = AmountsOf(request.instance.flavor, request.instance.boot_from_volume,
-                            account->resources().overheads);
-  needs.topology = request.instance.assigned.topology;
-  needs.devices = request.instance.device_requests;
-  needs.units = request.units;
-  needs.limits = request.limits;
-  auto chosen = ChooseResources(settings, *account, needs);
+  const auto needs = NeedsOfInstance(settings, request, *account);
+  if (!needs.ok()) return needs.status();
+  auto chosen = ChooseResources(settings, *account, *needs);
   if (!chosen.ok()) return chosen.status();
   BERTH_RETURN_IF_ERROR(CheckNeeded(*account, request.instance, nullptr));
   OpenClaim claim{request.id, request.instance, std::nullopt, request.body};

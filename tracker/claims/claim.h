@@ -20,7 +20,9 @@ namespace berth::tracker {
 struct InstanceClaim {
   std::string id;  // empty: the request is never a repeat
   Uuid node_uuid;
-  Instance instance;  // its topology is wanted, and not placed yet
+  // Its topology is wanted, and not placed yet. Without one, flavor and image say what is wanted.
+  // If none of its device requests comes from an alias, the flavor says which devices are wanted.
+  Instance instance;
   ClaimLimits limits;
   std::vector<UnitAmount> units;
   std::string body{};  // see OpenClaim
@@ -43,15 +45,18 @@ Migration NewMigration(const Uuid& uuid, const Instance& instance, const Flavor&
                        const HostAndNode& destination, absl::Time now);
 
 // Claims what an instance needs on the node where it is built or unshelved (T-155). The returned
-// records have host, node, placed cells, devices and units.
+// records have host, node, placed cells, devices and units. Devices that placement has allocated
+// are taken from the providers in `units`, as many of each (T-249).
 //
 // Refused, in this order: kNodeUnavailable; InvalidArgument for a uuid that is nil, an amount
 // that no node can have, or a request for no device or for more than kRequestedDevicesMax;
 // kRequestIdReused if the instance's open claim has the id and another body, or is for a move;
-// kAlreadyClaimed; kResources with every test that failed: memory, disk, vCPUs (T-159), cells
-// (T-163), devices; kResources if named units do not suffice (T-158); FailedPrecondition if the
-// instance is deleted (T-166). A repeat with the id and the body of the instance's open claim
-// returns that claim. The message of InvalidArgument and of NotFound begins with a field.
+// kAlreadyClaimed; InvalidArgument if flavor and image are read, and settings are malformed or
+// contradict each other; NotFound for an alias that is not configured; kResources with every test
+// that failed: memory, disk, vCPUs (T-159), cells (T-163), devices; kResources if named units do
+// not suffice (T-158); FailedPrecondition if the instance is deleted (T-166). A repeat with the id
+// and the body of the instance's open claim returns that claim. The message of InvalidArgument and
+// of NotFound begins with a field.
 absl::StatusOr<OpenClaim> ClaimInstance(const ClaimSettings& settings, const InstanceClaim& request,
                                         NodeAccount* account);
 

@@ -39,7 +39,8 @@ struct ClaimSettings {
 // InvalidArgument if an alias is malformed: see ParseDeviceAliases.
 absl::StatusOr<ClaimSettings> ClaimSettingsOf(const NodeConfiguration& configuration);
 
-// How many units of a class placement has allocated to the instance. Each unit has a name (T-149).
+// How many units of a class of one provider placement has allocated to the instance. The units may
+// have names (T-149), or be PCI devices.
 struct UnitAmount {
   Uuid provider_uuid;
   std::string resource_class;

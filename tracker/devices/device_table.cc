@@ -157,6 +157,11 @@ void DeviceTable::SetProviders(std::map<std::string, Uuid> provider_by_address) 
   provider_by_address_ = std::move(provider_by_address);
 }
 
+void DeviceTable::OfferOnly(const ProviderAmounts& allocated) {
+  offered_.emplace();
+  for (const auto& [provider, amount] : allocated) offered_->insert(provider);
+}
+
 std::vector<DevicePool> DeviceTable::Pools() const {
   std::map<std::shared_ptr<const DevicePoolKey>, DevicePool, KeyOrder> pools;
   for (const auto& [address, tracked] : devices_) {
@@ -171,6 +176,8 @@ std::vector<DevicePool> DeviceTable::Pools() const {
     const auto provider =
         provider_by_address_.find(std::string(TextOf(key->properties, "address")));
     if (provider != provider_by_address_.end()) pool.provider_uuid = provider->second;
+    const bool counted = !IsNil(pool.provider_uuid);
+    if (counted && offered_ && offered_->count(pool.provider_uuid) == 0) continue;
     list.push_back(std::move(pool));
   }
   return list;

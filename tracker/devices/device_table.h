@@ -13,7 +13,8 @@
 //
 // Invariants:
 //   1. A device has an owner exactly if it is claimed or allocated. None has two owners (T-395).
-//   2. A device is in a pool exactly if it is available and a specification matches it (T-396).
+//   2. A device is in a pool exactly if it is available and a specification matches it (T-396);
+//      OfferOnly leaves some of them out.
 #ifndef BERTH_TRACKER_DEVICES_DEVICE_TABLE_H_
 #define BERTH_TRACKER_DEVICES_DEVICE_TABLE_H_
 
@@ -130,6 +131,10 @@ class DeviceTable {
   // device or, for VFs, of their PF (T-263). Other devices have no provider.
   void SetProviders(std::map<std::string, Uuid> provider_by_address);
 
+  // Takes the devices of other providers than those of `allocated` out of the pools: placement
+  // counts them, and has not allocated them. Devices without a provider stay.
+  void OfferOnly(const ProviderAmounts& allocated);
+
   // Returns the pools of free devices, in the order in which they are used.
   std::vector<DevicePool> Pools() const;
 
@@ -189,6 +194,7 @@ class DeviceTable {
   std::set<std::shared_ptr<const DevicePoolKey>, KeyOrder> keys_;
   std::set<std::string> attached_;  // the devices without an owner that are attached to guests
   std::map<std::string, Uuid> provider_by_address_;
+  std::optional<std::set<Uuid>> offered_;  // absent: the devices of all providers are in the pools
   std::vector<std::string> warnings_;
 };
 

@@ -29,23 +29,6 @@ bool AsksForRemoteManaged(const DeviceRequest& request) {
                      });
 }
 
-// Whether `pool` passes all filters of T-246 except those for providers and NUMA policies.
-// live_migratable is one of the properties. A pool without a value for it meets neither a request
-// for `true` nor one for `false`.
-bool HasWhatIsAsked(const DevicePool& pool, const DeviceRequest& request) {
-  const DeviceProperties& offered = pool.key.properties;
-  const absl::string_view type = TextOf(offered, "dev_type");
-  if (type == kPhysicalFunction && !Asks(request, "dev_type", kPhysicalFunction)) return false;
-  if (type == kVdpa && !Asks(request, "dev_type", kVdpa)) return false;
-  if (BooleanOf(TextOf(offered, "remote_managed")).value_or(false) &&
-      !AsksForRemoteManaged(request)) {
-    return false;
-  }
-  return std::any_of(
-      request.alternatives.begin(), request.alternatives.end(),
-      [&](const DeviceProperties& wanted) { return HasProperties(offered, wanted); });
-}
-
 // Whether the request names no providers, or names the provider of the pool and the pool has at
 // least as many free devices as placement allocated from this provider (T-246).
 bool IsOfChosenProvider(const DevicePool& pool, int64_t free, const DeviceRequest& request) {
@@ -146,6 +129,20 @@ PoolCounts CountsOf(const std::vector<DevicePool>& pools) {
 }
 
 }  // namespace
+
+bool HasWhatIsAsked(const DevicePool& pool, const DeviceRequest& request) {
+  const DeviceProperties& offered = pool.key.properties;
+  const absl::string_view type = TextOf(offered, "dev_type");
+  if (type == kPhysicalFunction && !Asks(request, "dev_type", kPhysicalFunction)) return false;
+  if (type == kVdpa && !Asks(request, "dev_type", kVdpa)) return false;
+  if (BooleanOf(TextOf(offered, "remote_managed")).value_or(false) &&
+      !AsksForRemoteManaged(request)) {
+    return false;
+  }
+  return std::any_of(
+      request.alternatives.begin(), request.alternatives.end(),
+      [&](const DeviceProperties& wanted) { return HasProperties(offered, wanted); });
+}
 
 DevicePoolKey PoolKeyOf(const PciDevice& device, const DeviceSpec& spec) {
   const bool virtual_function = device.dev_type == "type-VF" || device.dev_type == kVdpa;

@@ -52,6 +52,11 @@ struct GuestAffinity {
   std::map<int, std::optional<int>> sockets;  // of every host cell; an absent socket is unknown
 };
 
+// Whether the devices of the pool are what the request asks for, whatever their provider and their
+// NUMA node: the filters of T-246 for properties and kinds. A pool without a value of
+// live_migratable meets neither a request for `true` nor one for `false`.
+bool HasWhatIsAsked(const DevicePool& pool, const DeviceRequest& request);
+
 // Returns the indexes of the pools that may serve `request`, in the order in which they are used
 // (T-246 to T-248). Returns nothing if they have fewer devices than the request asks for.
 //

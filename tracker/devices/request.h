@@ -37,6 +37,9 @@ enum class DeviceRequestSource { kFlavorAlias, kNeutronPort };
 inline constexpr int64_t kRequestedDevicesMax = 256;
 inline constexpr int kDeviceRequestsMax = 256;
 
+// Numbers of devices by the uuid of their provider in placement.
+using ProviderAmounts = std::map<Uuid, int64_t>;
+
 // Asks for `count` devices, 1 to kRequestedDevicesMax. A device fits if it has all properties of
 // one alternative (T-244).
 struct DeviceRequest {
@@ -47,9 +50,9 @@ struct DeviceRequest {
   std::vector<DeviceProperties> alternatives;
   DeviceNumaPolicy numa_policy = DeviceNumaPolicy::kLegacy;
   std::string requester_id;
-  // How many of the devices placement allocated from each provider, by uuid. Absent: placement does
-  // not know these devices, so they may come from any pool (T-246).
-  std::optional<std::map<Uuid, int64_t>> providers;
+  // How many of the devices placement allocated from each provider. Absent: nobody says from which
+  // providers they come, so they may come from any pool (T-246).
+  std::optional<ProviderAmounts> providers;
 };
 
 // One alias: a name for kinds of devices.

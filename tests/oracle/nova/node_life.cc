@@ -129,10 +129,15 @@ StepOutcome NodeLife::ClaimInstance(const Json& step) {
     if (!(account_ == before)) outcome.wrong = "T-156: a refused claim changed the account";
     const std::string rule = RuleAgainst(step);
     if (rule == "T-159, T-162") request.limits.memory_mib.reset();
-    if (rule == "T-163") request.instance.assigned.topology.reset();
+    if (rule == "T-163") {  // nothing asks for cells then
+      request.instance.assigned.topology.reset();
+      request.instance.flavor.extra_specs.clear();
+    }
     tracker::NodeAccount relaxed = rule == "T-277" ? WithFreePages() : account_;
     if (!rule.empty()) {
-      RecordAnyway(step, rule, tracker::ClaimInstance(settings_, request, &relaxed), &outcome);
+      auto granted = tracker::ClaimInstance(settings_, request, &relaxed);
+      if (granted.ok()) granted->instance.flavor = instance.flavor;
+      RecordAnyway(step, rule, granted, &outcome);
     }
   }
   const bool recorded = claim.ok() || !outcome.refused_by.empty();
@@ -332,8 +337,8 @@ tracker::NaiveAccount NodeLife::CountAll() const {
   return tracker::CountNaively(world_.self, world_.resources, instances_, migrations);
 }
 
-// The account of a host that has as many free pages of the smallest size as this one has pages, used
-// and reserved ones included.
+// The account of a host that has as many free pages of the smallest size as this one has pages,
+// used and reserved ones included.
 tracker::NodeAccount NodeLife::WithFreePages() const {
   tracker::NodeAccount relaxed = account_;
   if (!account_.resources().topology.has_value()) return relaxed;

@@ -17,6 +17,7 @@ using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 using ::testing::Pair;
 using ::testing::SizeIs;
+using ::testing::StartsWith;
 
 TEST(ClaimInstance, TakesEverything) {
   NodeAccount account(kHere, RichHost());
@@ -37,6 +38,32 @@ TEST(ClaimInstance, TakesEverything) {
             claim->instance.assigned.devices);  // T-150, T-395: both use the same node
   EXPECT_NE(second->instance.assigned.units, claim->instance.assigned.units);  // T-395
   EXPECT_EQ(account.owners().cells()[0].usage.pinned_cpus.Count(), 4);         // T-395
+}
+
+TEST(ClaimInstance, ReadsTheFlavorIfTheRecordDoesNotSayWhatIsWanted) {
+  NodeAccount account(kHere, RichHost());
+  const NodeAccount before = account;
+  InstanceClaim request = RichRequest("a");
+  request.instance.assigned.topology.reset();
+  request.instance.device_requests.clear();
+  auto& specs = request.instance.flavor.extra_specs;
+  specs = {{"hw:cpu_policy", "exclusive"}};
+  const absl::Status malformed = ClaimInstance(Settings(), request, &account).status();
+  EXPECT_EQ(malformed.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_THAT(malformed.message(), StartsWith("hw:cpu_policy"));
+  specs = {{"hw:cpu_policy", "dedicated"}, {"pci_passthrough:alias", "gpu:1"}};
+  const absl::Status unknown = ClaimInstance(Settings(), request, &account).status();
+  EXPECT_EQ(unknown.code(), absl::StatusCode::kNotFound);
+  EXPECT_THAT(unknown.message(),
+              StartsWith("instance.flavor.extra_specs[pci_passthrough:alias] "));  // T-244
+  EXPECT_EQ(account, before);                                                      // T-156
+  specs["pci_passthrough:alias"] = "nic:1";
+  const auto claim = ClaimInstance(Settings(), request, &account);
+  ASSERT_TRUE(claim.ok()) << claim.status();
+  ASSERT_TRUE(claim->instance.assigned.topology.has_value());                 // T-269
+  EXPECT_EQ(claim->instance.assigned.topology->cells[0].pinning.size(), 2u);  // T-269
+  EXPECT_EQ(account.owners().cells()[0].usage.pinned_cpus.Count(), 2);        // T-269
+  EXPECT_THAT(claim->instance.assigned.devices, SizeIs(1));                   // T-244
 }
 
 TEST(ClaimInstance, LimitsOfAmounts) {  // C-8

@@ -3,10 +3,12 @@
 #include "gtest/gtest.h"
 #include "tests/processes/short_uuid.h"
 #include "tests/tracker/claims/rich_claims.h"
+#include "tracker/devices/device_providers.h"
 
 namespace berth::tracker {
 namespace {
 
+using ::testing::Contains;
 using ::testing::Each;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
@@ -35,6 +37,30 @@ TEST(ClaimMove, TakesWhatTheNewFlavorNeeds) {
   EXPECT_THAT(context.new_assigned.units, SizeIs(1));
   EXPECT_EQ(account.used(), (Amounts{2, 512, 10 * kMibPerGib}));  // T-168
   EXPECT_THAT(account.tracked_migrations(), ElementsAre(Pair("a"_uuid, "m"_uuid)));
+}
+
+// Placement has chosen the card. An audit would allocate any other card too.
+TEST(ClaimMove, TakesTheDevicesThatPlacementHasAllocated) {
+  NodeAccount account(kHere, RichHost());
+  account.SetDeviceProviders({{"0000:81:00.0", "p"_uuid}, {"0000:81:01.0", "q"_uuid}});
+  MoveClaim request = RichMove(MigrationType::kResize, kThere);
+  request.instance.task_state = "resize_prep";
+  request.units.push_back({"q"_uuid, "CUSTOM_PCI_8086_1533", 1});
+  request.new_flavor.extra_specs["pci_passthrough:alias"] = "nic:2";
+  EXPECT_THAT(Reasons(ClaimMove(Settings(), request, &account).status()),
+              Contains("Claim pci failed"));  // T-246: one is allocated
+  request.new_flavor.extra_specs["pci_passthrough:alias"] = "nic:1";
+  const auto claim = ClaimMove(Settings(), request, &account);
+  ASSERT_TRUE(claim.ok()) << claim.status();
+  EXPECT_THAT(claim->instance.context->new_assigned.devices,
+              ElementsAre("0000:81:01.0"));  // T-249
+  EXPECT_EQ(claim->instance.context->new_device_requests[0].providers, std::nullopt);
+  const auto never = [](absl::string_view) { return false; };
+  const DeviceTable table = account.Devices();
+  const auto tree = DescribeDeviceProviders("n", table, {}, {never, never});
+  ASSERT_TRUE(tree.ok()) << tree.status();
+  EXPECT_THAT(MissingDeviceAllocations(*tree, table, {{"a"_uuid, {{"0000:81:01.0", 1}}}}, {}),
+              IsEmpty());  // T-262
 }
 
 // A second claim would choose other CPUs, while the record still names the first ones.
