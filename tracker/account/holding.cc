@@ -1,10 +1,19 @@
 #include "tracker/account/holding.h"
 
+#include <algorithm>
+
 namespace berth::tracker {
 namespace {
 
 const Assigned& AssignedOn(Side side, const MigrationContext& context) {
   return side == Side::kOld ? context.old_assigned : context.new_assigned;
+}
+
+// Without cells, devices and units.
+Holding HoldingOf(const Flavor& flavor, const Instance& instance, const Overheads& overheads) {
+  return {AmountsOf(flavor, instance.boot_from_volume, overheads),
+          {},
+          OverheadOf(flavor, overheads).vcpus};
 }
 
 }  // namespace
@@ -24,12 +33,14 @@ Amounts AmountsOf(const Flavor& flavor, bool boot_from_volume, const Overheads& 
 }
 
 int64_t Holding::dedicated_vcpus() const {
-  int64_t sum = 0;
-  if (!assigned.topology.has_value()) return sum;
+  if (!assigned.topology.has_value()) return 0;
+  int64_t pinned = 0;
+  int64_t reserved = 0;
   for (const GuestCell& cell : assigned.topology->cells) {
-    sum += static_cast<int64_t>(cell.pinning.size());
+    pinned += static_cast<int64_t>(cell.pinning.size());
+    reserved += cell.reserved_cpus.Count();
   }
-  return sum;
+  return pinned + std::min(reserved, overhead_vcpus);
 }
 
 InstanceEntry EntryOf(const HostAndNode& self, const Overheads& overheads, const Instance& instance,
@@ -39,15 +50,14 @@ InstanceEntry EntryOf(const HostAndNode& self, const Overheads& overheads, const
       JudgeMigrations(self, instance, migrations, moves ? claim->migration->uuid : Uuid());
   InstanceEntry entry;
   if (CountsOn(self, instance) || (claim != nullptr && !moves && instance.on == self)) {
-    entry.own = Holding{AmountsOf(instance.flavor, instance.boot_from_volume, overheads),
-                        instance.assigned};
+    entry.own = HoldingOf(instance.flavor, instance, overheads);
+    entry.own->assigned = instance.assigned;
     if (judgement.arrives) entry.own->assigned = instance.context->new_assigned;
     entry.snapshot = {instance.vm_state, instance.task_state, instance.project_id,
                       entry.own->amounts};
   }
   if (judgement.hold.has_value()) {
-    entry.held =
-        Holding{AmountsOf(judgement.hold->flavor, instance.boot_from_volume, overheads), {}};
+    entry.held = HoldingOf(judgement.hold->flavor, instance, overheads);
     if (instance.context.has_value()) {
       entry.held->assigned = AssignedOn(judgement.hold->side, *instance.context);
     }

@@ -35,8 +35,10 @@ Amounts AmountsOf(const Flavor& flavor, bool boot_from_volume, const Overheads& 
 struct Holding {
   Amounts amounts;
   Assigned assigned;
+  int64_t overhead_vcpus = 0;  // the part of amounts.vcpus that is no virtual CPU of the guest
 
-  // The number of virtual CPUs that have a host CPU of their own (T-110).
+  // The part of amounts.vcpus that has host CPUs of its own (T-110): the pinned virtual CPUs, and
+  // the isolated emulator if it counts as overhead.
   int64_t dedicated_vcpus() const;
   friend bool operator==(const Holding&, const Holding&) = default;
 };

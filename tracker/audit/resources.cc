@@ -13,6 +13,7 @@ NodeResources ResourcesOf(const Facts& facts, const NodeConfiguration& configura
   resources.total = {facts.vcpus.value_or(0), facts.memory_mib.value_or(0),
                      facts.local_disk_gib.value_or(0) * kMibPerGib};
   resources.reserve = ReserveOf(facts, configuration).amounts;
+  resources.overheads.isolated_emulator_vcpus = 1;  // libvirt gives the emulator a CPU (T-142)
   resources.topology = facts.numa_topology.value_or(std::nullopt);
   return resources;
 }

@@ -8,7 +8,10 @@
 #include "tests/tracker/account/sample_records.h"
 #include "tests/tracker/facts/test_data.h"
 #include "tests/tracker/node/node_fixture.h"
+#include "tracker/audit/drift.h"
+#include "tracker/audit/resources.h"
 #include "tracker/audit/views.h"
+#include "tracker/claims/claim.h"
 
 namespace berth::tracker {
 namespace {
@@ -90,6 +93,30 @@ TEST(Accounting, CountsWhatAnInstanceHoldsOnce) {
   EXPECT_EQ(account.used(), (Amounts{14, 512 + 3072, 30720}));  // T-105
   EXPECT_EQ(account.pcpus_used(), 1);                           // T-110
   EXPECT_EQ(account.counters.at("num_instances"), 1);           // T-119
+}
+
+// Placement allocates the CPU of the emulator as a dedicated one: PCPU 3 (T-142).
+TEST(Accounting, AnIsolatedEmulatorCountsAsADedicatedCpu) {
+  Facts facts = OrdinaryFacts();
+  facts.numa_topology = std::optional<NumaTopology>(MakeTopology());
+  NodeAccount account(kHere, ResourcesOf(facts, NodeConfiguration()));
+  InstanceClaim request;
+  request.node_uuid = kHere.node_uuid;
+  request.instance = MakeInstance("a", {}, MakeFlavor("f", 2, 1024, 10));
+  request.instance.vm_state = "building";
+  request.instance.flavor.extra_specs = {{"hw:cpu_policy", "dedicated"},
+                                         {"hw:emulator_threads_policy", "isolate"}};
+  request.limits.vcpus = 2;
+  EXPECT_FALSE(ClaimInstance(ClaimSettings(), request, &account).ok());  // T-142
+  request.limits.vcpus = 3;
+  const auto claim = ClaimInstance(ClaimSettings(), request, &account);
+  ASSERT_TRUE(claim.ok()) << claim.status();
+  EXPECT_EQ(account.used().vcpus, 3);  // T-142
+  EXPECT_EQ(account.pcpus_used(), 3);  // T-110
+  account.PutInstance(claim->instance);
+  Records records;
+  records.allocations = {Holds("a", {{"PCPU", 3}, {"MEMORY_MB", 1024}, {"DISK_GB", 10}})};
+  EXPECT_TRUE(FindDrifts(account, records, NodeConfiguration()).empty());  // T-142
 }
 
 TEST(Accounting, ARecordThatCountsNothingLeavesItsAllocations) {
