@@ -171,9 +171,18 @@ absl::StatusOr<std::shared_ptr<const Audit>> Node::AuditLocked(MonotonicTime now
   // can wait: a report for each claim would double the number of placement's writes.
   const bool can_wait = cause == Cause::kPush && before != nullptr && !drifted &&
                         before->digest.but_accounting == audit_->digest.but_accounting;
-  if (!can_wait) outbox_.Offer(audit_, cause == Cause::kPass, drifted);
-  NoteSettledLocked(now);
+  if (!can_wait) {
+    OfferLocked(cause == Cause::kPass, drifted, now);
+  } else if (!account_due_ && before->digest.whole != audit_->digest.whole) {
+    account_due_ = now + kAccountPause;
+  }
   return audit_;
+}
+
+void Node::OfferLocked(bool pass, bool repair, MonotonicTime now) {
+  outbox_.Offer(audit_, pass, repair);
+  account_due_.reset();
+  NoteSettledLocked(now);
 }
 
 void Node::LeaveOutRefusedLocked(Report* report) const {

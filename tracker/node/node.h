@@ -54,6 +54,9 @@ class Node {
   // An audit takes milliseconds under the lock if the node has many guests, and claims wait for the
   // lock. So changes that follow each other quickly are audited together, once in this time.
   static constexpr std::chrono::milliseconds kAuditPause{100};
+  // How long a change of the accounting alone waits for others before it is reported. Placement
+  // writes such a report beside the claims themselves, so one for each claim would be too many.
+  static constexpr std::chrono::seconds kAccountPause{5};
 
   struct Options {
     NodeConfiguration configuration;
@@ -188,14 +191,15 @@ class Node {
   bool AnswerWrite(int64_t id, const absl::Status& answer, MonotonicTime now);
   // Calls `change`, which edits the records and the account. If `change` returns true, audits the
   // last facts with the new records, without asking the hypervisor. If only the accounting has
-  // changed, the new report waits for the next pass. If changes were audited less than kAuditPause
-  // ago, the audit waits for AuditChanges.
+  // changed, the new report waits for the next report or for kAccountPause, then for AuditChanges.
+  // If changes were audited less than kAuditPause ago, the audit waits for AuditChanges.
   //
   // REQUIRES: the identity is known.
   void ChangeRecords(const std::function<bool(Records*, NodeAccount*)>& change, MonotonicTime now);
-  // Audits all changes that wait for an audit, if it is time. Returns whether there was an audit.
+  // Audits all changes that wait for an audit, if it is time, and lets NextReport return a changed
+  // account, if it is time for that. Returns whether there was an audit.
   bool AuditChanges(MonotonicTime now);
-  // Returns when AuditChanges will have something to do. Nothing: no change waits for an audit.
+  // Returns when AuditChanges will have something to do. Nothing: nothing waits for it.
   std::optional<MonotonicTime> changes_due() const;
   // Returns the report to send now, if there is one. Sets `records` to the records that this report
   // is based on: changes that wait for an audit are audited before.
@@ -302,6 +306,8 @@ class Node {
   void LeaveOutRefusedLocked(Report* report) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Audits the last facts with all changes of records until now.
   void AuditChangesLocked(MonotonicTime now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Offers the newest audit to the outbox. `pass` and `repair`: see Outbox::Offer.
+  void OfferLocked(bool pass, bool repair, MonotonicTime now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   bool DriftedLocked(const Audit& audit) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void NoteSettledLocked(MonotonicTime now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
@@ -335,7 +341,10 @@ class Node {
   std::shared_ptr<const Audit> audit_ ABSL_GUARDED_BY(mutex_);
   bool changes_wait_ ABSL_GUARDED_BY(mutex_) = false;  // records have changed since the last audit
   MonotonicTime audit_changes_at_ ABSL_GUARDED_BY(mutex_) = {};  // not before this time
-  std::vector<std::string> warnings_ ABSL_GUARDED_BY(mutex_);    // that nobody has taken yet
+  // When the accounting of audit_ is to be reported. Absent: the outbox has audit_, or one with the
+  // same content.
+  std::optional<MonotonicTime> account_due_ ABSL_GUARDED_BY(mutex_);
+  std::vector<std::string> warnings_ ABSL_GUARDED_BY(mutex_);  // that nobody has taken yet
   PassOutcome last_ ABSL_GUARDED_BY(mutex_);
   // When the last good pass began. If no pass was good yet: when the first pass began.
   std::optional<MonotonicTime> audited_at_ ABSL_GUARDED_BY(mutex_);

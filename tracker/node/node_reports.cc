@@ -52,14 +52,17 @@ void Node::AuditChangesLocked(MonotonicTime now) {
 
 bool Node::AuditChanges(MonotonicTime now) {
   FairLock lock(&mutex_);
-  if (!changes_wait_ || now < audit_changes_at_) return false;
-  AuditChangesLocked(now);
-  return true;
+  const bool audits = changes_wait_ && now >= audit_changes_at_;
+  if (audits) AuditChangesLocked(now);
+  if (account_due_ && now >= *account_due_) OfferLocked(/*pass=*/false, /*repair=*/false, now);
+  return audits;
 }
 
 std::optional<MonotonicTime> Node::changes_due() const {
   FairLock lock(&mutex_);
-  return changes_wait_ ? std::make_optional(audit_changes_at_) : std::nullopt;
+  std::optional<MonotonicTime> due = account_due_;
+  if (changes_wait_) due = std::min(due.value_or(audit_changes_at_), audit_changes_at_);
+  return due;
 }
 
 std::optional<Outbox::Outgoing> Node::NextReport(MonotonicTime now,
@@ -68,6 +71,7 @@ std::optional<Outbox::Outgoing> Node::NextReport(MonotonicTime now,
   // The first report waits for the records, because without records the audit finds no orphans.
   if (!records_) return std::nullopt;
   if (changes_wait_ && outbox_.HasReport()) AuditChangesLocked(now);
+  if (account_due_ && outbox_.HasReport()) OfferLocked(/*pass=*/false, /*repair=*/false, now);
   std::optional<Outbox::Outgoing> report = outbox_.Next();
   if (report) *records = records_;
   return report;

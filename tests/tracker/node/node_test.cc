@@ -11,6 +11,7 @@
 #include <thread>
 
 #include "gtest/gtest.h"
+#include "tests/processes/short_uuid.h"
 #include "tests/tracker/facts/test_data.h"
 #include "tracker/ground/boot_clock.h"
 #include "tracker/hypervisor/events.h"
@@ -152,6 +153,38 @@ TEST_F(NodeTest, ChangesThatFollowEachOtherAreAuditedTogether) {
   report = node_->NextReport(now + Node::kAuditPause, &records);
   ASSERT_TRUE(report.has_value()) << "each change that matters is reported";
   EXPECT_FALSE(disabled(*report->audit));
+}
+
+// Placement made the claim, so its report may wait for others. But no pass needs to come for it.
+TEST_F(NodeTest, AChangeOfTheAccountAloneIsReportedSoon) {
+  const MonotonicTime now = BootClock::now();
+  const auto report_at = [&](MonotonicTime at) {
+    std::optional<Records> records;
+    const auto report = node_->NextReport(at, &records);
+    if (report) node_->Acknowledge(report->sequence, {}, {}, at);
+    return report;
+  };
+  const auto allocate = [&](const std::string& consumer, MonotonicTime at) {
+    const auto change = [&](Records* records, NodeAccount*) {
+      records->allocations.push_back({uuid_, ShortUuid(consumer), Uuid(), {{"VCPU", 2}}});
+      return true;
+    };
+    node_->ChangeRecords(change, at);
+  };
+  node_->Welcome(Standing::kKnown, 0);
+  node_->ChangeRecords(DisableService, now);
+  ASSERT_TRUE(report_at(now).has_value());
+  const MonotonicTime due = now + Node::kAccountPause;
+  allocate("a", now);
+  EXPECT_EQ(node_->changes_due(), due);
+  EXPECT_FALSE(report_at(now).has_value());
+  allocate("b", now + Node::kAuditPause);
+  EXPECT_EQ(node_->changes_due(), due) << "the first change decides";
+  EXPECT_FALSE(node_->AuditChanges(due)) << "there is nothing to audit";
+  EXPECT_EQ(node_->changes_due(), std::nullopt);
+  const auto report = report_at(due);
+  ASSERT_TRUE(report.has_value());                                 // T-155
+  EXPECT_EQ(report->audit->report.accounting.allocated.vcpus, 4);  // T-155
 }
 
 TEST_F(NodeTest, AReportHasAllRecordsUntilItIsSent) {
