@@ -18,9 +18,10 @@ void Add(const NodeAmounts& from, NodeAmounts& to) {
   to.disk_gib += from.disk_gib;
 }
 
-NodeAmounts Difference(const NodeAmounts& a, const NodeAmounts& b) {
-  return {a.vcpus - b.vcpus, a.pcpus - b.pcpus, a.memory_mib - b.memory_mib,
-          a.disk_gib - b.disk_gib};
+// A total has no dedicated CPUs among its vcpus, and a use has them (T-353).
+NodeAmounts FreeOf(const NodeAmounts& total, const NodeAmounts& used) {
+  return {total.vcpus - (used.vcpus - used.pcpus), total.pcpus - used.pcpus,
+          total.memory_mib - used.memory_mib, total.disk_gib - used.disk_gib};
 }
 
 NodeAmounts SizeOf(const FlavorAmounts& flavor) {
@@ -110,7 +111,7 @@ FleetSums SumUpFleet(const State& state) {
     storage.Add(*node);
     return true;
   });
-  sums.free = Difference(sums.total, sums.used);
+  sums.free = FreeOf(sums.total, sums.used);
   sums.shared_storage_hosts = storage.Hosts();
   return sums;
 }

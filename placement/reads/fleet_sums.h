@@ -22,7 +22,7 @@ struct HostSums {
   NodeAmounts total;
   NodeAmounts used_now;
   // The sums of the flavors of the instances on the nodes. Swap does not count. A flavor does not
-  // say which of its CPUs are dedicated, so all of them are in `vcpus`.
+  // say which of its CPUs are dedicated, so `pcpus` is 0.
   NodeAmounts used_max;
   std::map<std::string, NodeAmounts> projects;  // the parts of used_max
 };

@@ -56,8 +56,8 @@ using ServicePtr = std::shared_ptr<const ServiceRecord>;
 
 // CPUs, memory and disk of a node.
 struct NodeAmounts {
-  int64_t vcpus = 0;
-  int64_t pcpus = 0;
+  int64_t vcpus = 0;  // of a total or of what is free: shared CPUs; of a use: all CPUs (T-110)
+  int64_t pcpus = 0;  // dedicated CPUs
   int64_t memory_mib = 0;
   int64_t disk_gib = 0;
 

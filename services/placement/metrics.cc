@@ -127,7 +127,7 @@ void MeasureNodes(const State& state, Samples* samples) {
     for (const auto& [resource, number] : numbers) {
       samples->Gauge("node_amounts",
                      "What the nodes of enabled services have, what is promised there, and what "
-                     "is left.",
+                     "is left. The vcpus of what is promised include the pcpus.",
                      static_cast<double>(number), {{"kind", kind}, {"resource", resource}});
     }
   }

@@ -363,8 +363,7 @@ std::string RealHost::Held() {
        {std::pair("instances ", account.instances()),
         std::pair("allocations ", account.allocations()), std::pair("orphans ", account.orphans()),
         std::pair("used ", account.used())}) {
-    lines.push_back(
-        absl::StrCat(name, SizeText(amounts.vcpus() + amounts.pcpus(), amounts.memory_mib())));
+    lines.push_back(absl::StrCat(name, SizeText(amounts.vcpus(), amounts.memory_mib())));
   }
   const bool same =
       account.used().SerializeAsString() == recorded.account().used().SerializeAsString();

@@ -15,9 +15,10 @@ namespace {
 
 namespace v1 = placement::v1;
 
+// `pcpus`: the part of amounts.vcpus that is dedicated (T-110).
 v1::Amounts WireAmounts(const Amounts& amounts, int64_t pcpus = 0) {
   v1::Amounts wire;
-  wire.set_vcpus(amounts.vcpus - pcpus);
+  wire.set_vcpus(amounts.vcpus);
   wire.set_pcpus(pcpus);
   wire.set_memory_mib(amounts.memory_mib);
   wire.set_disk_gib(amounts.disk_mib / 1024);

@@ -16,17 +16,34 @@ namespace {
 namespace pb = ::berth::placement::v1;
 using Groups = google::protobuf::RepeatedPtrField<pb::ProviderAllocation>;
 
+// CPUs are shared and dedicated ones together, in each row (T-353).
 Table AmountsTable(const std::string& title) {
   return Table({{title, Column::Kind::kText},
-                {"SHARED VCPUS", Column::Kind::kNumber},
+                {"CPUS", Column::Kind::kNumber},
                 {"DEDICATED CPUS", Column::Kind::kNumber},
                 {"MEMORY MIB", Column::Kind::kNumber},
                 {"DISK GIB", Column::Kind::kNumber}});
 }
 
-void AddAmounts(const std::string& name, const pb::Amounts& amounts, Table* table) {
-  table->Add({name, absl::StrCat(amounts.vcpus()), absl::StrCat(amounts.pcpus()),
-              absl::StrCat(amounts.memory_mib()), absl::StrCat(amounts.disk_gib())});
+void AddRow(const std::string& name, int64_t cpus, const std::string& dedicated,
+            const pb::Amounts& amounts, Table* table) {
+  table->Add({name, absl::StrCat(cpus), dedicated, absl::StrCat(amounts.memory_mib()),
+              absl::StrCat(amounts.disk_gib())});
+}
+
+// What nodes have, or have left.
+void AddOwned(const std::string& name, const pb::Amounts& amounts, Table* table) {
+  AddRow(name, amounts.vcpus() + amounts.pcpus(), absl::StrCat(amounts.pcpus()), amounts, table);
+}
+
+// What is promised on nodes.
+void AddUsed(const std::string& name, const pb::Amounts& amounts, Table* table) {
+  AddRow(name, amounts.vcpus(), absl::StrCat(amounts.pcpus()), amounts, table);
+}
+
+// What flavors ask for. They do not say how many of their CPUs are dedicated.
+void AddFlavors(const std::string& name, const pb::Amounts& amounts, Table* table) {
+  AddRow(name, amounts.vcpus(), "-", amounts, table);
 }
 
 // What is held on all providers together, for example "VCPU 4, MEMORY_MB 8192".
@@ -62,11 +79,11 @@ std::string HostPage(const pb::DescribeHostResponse& host, const Screen& screen)
     absl::StrAppend(&nodes, nodes.empty() ? "" : ", ", node.name());
   }
   Table table = AmountsTable("PROJECT");
-  AddAmounts("(total)", host.total(), &table);
-  AddAmounts("(used_now)", host.used_now(), &table);
-  AddAmounts("(used_max)", host.used_max(), &table);
+  AddOwned("(total)", host.total(), &table);
+  AddUsed("(used_now)", host.used_now(), &table);
+  AddFlavors("(used_max)", host.used_max(), &table);
   for (const pb::ProjectAmounts& project : host.projects()) {
-    AddAmounts(project.project_id(), project.amounts(), &table);
+    AddFlavors(project.project_id(), project.amounts(), &table);
   }
   return absl::StrCat(
       Render({{"host", host.host()}, {"nodes", absl::StrCat(host.nodes_size(), ": ", nodes)}}),
@@ -84,9 +101,9 @@ std::string StatisticsPage(const pb::GetNodeStatisticsResponse& statistics, cons
                                                  Joined(statistics.shared_storage_hosts())));
   }
   Table table = AmountsTable("SUM");
-  AddAmounts("total", statistics.total(), &table);
-  AddAmounts("used", statistics.used(), &table);
-  AddAmounts("free", statistics.free(), &table);
+  AddOwned("total", statistics.total(), &table);
+  AddUsed("used", statistics.used(), &table);
+  AddOwned("free", statistics.free(), &table);
   return absl::StrCat(Render(lines), "\n", table.Render(screen));
 }
 

@@ -70,8 +70,9 @@ Table AccountTable(const pb::NodeAccount& account) {
       {"total", &account.used()},
   };
   for (const auto& [name, amounts] : rows) {
-    table.Add({name, absl::StrCat(amounts->vcpus()), absl::StrCat(amounts->pcpus()),
-               absl::StrCat(amounts->memory_mib()), absl::StrCat(amounts->disk_gib())});
+    table.Add({name, absl::StrCat(amounts->vcpus() - amounts->pcpus()),
+               absl::StrCat(amounts->pcpus()), absl::StrCat(amounts->memory_mib()),
+               absl::StrCat(amounts->disk_gib())});
   }
   return table;
 }
@@ -152,8 +153,8 @@ Table NodeTable(const google::protobuf::RepeatedPtrField<pb::Node>& nodes) {
         node.retired() ? "retired" : StateWords(node.state(), node.disabled(), "");
     table.Add(
         {node.name(), node.host(), state, absl::StrCat(node.facts().vcpus() + node.facts().pcpus()),
-         absl::StrCat(node.account().used().vcpus() + node.account().used().pcpus()),
-         MemorySize(node.facts().memory_mib()), MemorySize(node.account().used().memory_mib()),
+         absl::StrCat(node.account().used().vcpus()), MemorySize(node.facts().memory_mib()),
+         MemorySize(node.account().used().memory_mib()),
          ShortName(pb::AuditResult_Name(node.audit().result()), "AUDIT_RESULT_"), node.uuid()});
   }
   return table;

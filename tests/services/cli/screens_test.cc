@@ -60,9 +60,9 @@ pb::Node Node() {
       numa_cells { id: 1 memory_mib: 131072 shared_cpus: 2 shared_cpus: 3 }
     }
     account {
-      used { vcpus: 10 pcpus: 3 memory_mib: 20480 disk_gib: 100 }
+      used { vcpus: 13 pcpus: 3 memory_mib: 20480 disk_gib: 100 }
       reserve { memory_mib: 4096 }
-      instances { vcpus: 8 pcpus: 3 memory_mib: 16384 disk_gib: 80 }
+      instances { vcpus: 11 pcpus: 3 memory_mib: 16384 disk_gib: 80 }
       orphans { vcpus: 2 memory_mib: 4096 disk_gib: 20 }
     }
     orphans {

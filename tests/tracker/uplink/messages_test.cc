@@ -201,6 +201,16 @@ TEST(Messages, AnAccountHasTheUseOfEachCell) {
   EXPECT_NE(before, after) << "placement is told of another CPU";
 }
 
+TEST(Messages, AnAccountCountsDedicatedCpusTogetherWithShared) {
+  NodeAccount account = AccountWithCell();
+  account.PutInstance(MakeInstance("b", kHere, MakeFlavor("f", 4, 512, 10)));
+  const placement::v1::NodeAccount wire = TellAccount(account);
+  EXPECT_EQ(wire.instances().vcpus(), 6);  // T-110
+  EXPECT_EQ(wire.instances().pcpus(), 2);  // T-110
+  EXPECT_EQ(wire.used().vcpus(), 6);       // T-110, T-304
+  EXPECT_EQ(wire.used().pcpus(), 2);       // T-353
+}
+
 TEST(Messages, AnAccountHasThePoolsOfDevices) {  // T-243
   NodeAccount account = AccountWithCell();
   account.SetDeviceProviders({{"0000:3b:00.0", "some provider"_uuid}});
