@@ -49,6 +49,7 @@ class TrackerEdit final : public placement::InstanceEdit {
     record.set_host(written_.host());
     record.set_node_uuid(written_.node_uuid());
     record.set_claimed_generation(written_.claimed_generation());
+    if (!written_.launched_on().empty()) record.set_launched_on(written_.launched_on());
     if (!written_.vm_state().empty()) {
       record.set_vm_state(written_.vm_state());
       record.set_task_state(written_.task_state());

@@ -22,7 +22,8 @@ TEST_F(HostClaimTest, AClaimIsInTheRecordAndInTheAccount) {
   Allocate(instance);
   const grpc::Status status = Claim(ClaimOf(instance, "request-1"), &claimed);
   ASSERT_TRUE(status.ok()) << status.error_message();
-  EXPECT_EQ(Get(instance).host(), "h");  // T-155
+  EXPECT_EQ(Get(instance).host(), "h");         // T-155
+  EXPECT_EQ(Get(instance).launched_on(), "h");  // T-155
   EXPECT_EQ(Get(instance).node_uuid(), node_);
   EXPECT_EQ(claimed.claim().claim_id(), absl::StrCat(instance.uuid(), "/", instance.generation()));
   EXPECT_EQ(View().account().instances().memory_mib(), 256);
@@ -60,6 +61,7 @@ TEST_F(HostClaimTest, AClaimIsInTheRecordAndInTheAccount) {
   ASSERT_TRUE(host_->AbortClaim(Context().get(), abort, &aborted).ok());
   EXPECT_TRUE(aborted.aborted());
   EXPECT_EQ(Get(instance).host(), "");               // T-165
+  EXPECT_EQ(Get(instance).launched_on(), "h");       // T-165: stays
   const pb::NodeAccount account = View().account();  // what the scheduler allocated stays
   EXPECT_EQ(account.used().memory_mib() - account.allocations().memory_mib(),
             before.memory_mib());  // T-167

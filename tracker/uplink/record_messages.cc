@@ -135,6 +135,7 @@ v1::Instance WireInstance(const Instance& instance) {
   wire.set_host(instance.on.host);
   wire.set_node_uuid(TextOrEmpty(instance.on.node_uuid));
   wire.set_claimed_generation(instance.claimed_generation);
+  wire.set_launched_on(instance.launched_on);
   wire.set_project_id(instance.project_id);
   wire.set_vm_state(instance.vm_state);
   wire.set_task_state(instance.task_state);

@@ -4,9 +4,9 @@
 //
 // A uuid that cannot be read becomes nil.
 //
-// A value that went through a message is the same value again, with these exceptions: launched_on
-// and a request's requester_id are in no message; the times of an instance are only read; a
-// topology without cells is no topology; a property that is a list becomes a text.
+// A value that went through a message is the same value again, with these exceptions: a request's
+// requester_id is in no message; the times of an instance are only read; a topology without cells
+// is no topology; a property that is a list becomes a text.
 #ifndef BERTH_TRACKER_UPLINK_RECORD_MESSAGES_H_
 #define BERTH_TRACKER_UPLINK_RECORD_MESSAGES_H_
 

@@ -260,6 +260,7 @@ Instance ReadInstance(const v1::Instance& wire) {
   instance.generation = wire.generation();
   instance.on = {wire.host(), reader.ReadUuidIfAny(wire.node_uuid(), "node_uuid")};
   instance.claimed_generation = wire.claimed_generation();
+  instance.launched_on = wire.launched_on();
   instance.project_id = wire.project_id();
   instance.vm_state = wire.vm_state();
   instance.task_state = wire.task_state();

@@ -22,6 +22,7 @@ constexpr char kMoving[] = R"pb(
   user_id: "alice"
   host: "dc1-h07"
   node_uuid: "0b6d7c5e-0f0e-4a55-8b0e-3c1f6f1b2a90"
+  launched_on: "dc1-h03"
   vm_state: "active"
   task_state: "resizing"
   power_state: GUEST_STATE_RUNNING

@@ -50,6 +50,7 @@ inline pb::RecordWrite ClaimWrite() {
   write.mutable_instance()->set_host("h1");
   write.mutable_instance()->set_node_uuid(kNode);
   write.mutable_instance()->set_claimed_generation(5);
+  write.mutable_instance()->set_launched_on("h1");
   write.mutable_instance()->set_name("not taken");
   write.mutable_instance()->set_task_state("not taken");
   Pin(0, 4, write.mutable_instance()->mutable_numa_cells());

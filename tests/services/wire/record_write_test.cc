@@ -27,6 +27,7 @@ TEST(RecordWrite, TakesWhatATrackerDecidesAndKeepsTheRest) {
   expected.set_host("h1");
   expected.set_node_uuid(kNode);
   expected.set_claimed_generation(5);
+  expected.set_launched_on("h1");  // T-155
   Pin(0, 4, expected.mutable_numa_cells());
   expected.set_emulator_threads_policy("");
   expected.add_pci_devices()->set_address("0000:3b:00.1");
@@ -41,6 +42,18 @@ TEST(RecordWrite, TakesWhatATrackerDecidesAndKeepsTheRest) {
     filled.clear_updated_at();
     return filled.DebugString();
   }());
+}
+
+TEST(RecordWrite, KeepsWhereAnInstanceWasClaimedLast) {
+  pb::RecordWrite abort = ClaimWrite();
+  const InstanceRecord claimed = *Command(abort).edit->Apply(*InstanceOf("instance", Recorded()));
+  abort.mutable_instance()->clear_host();
+  abort.mutable_instance()->clear_node_uuid();
+  abort.mutable_instance()->clear_launched_on();
+  pb::Instance after;
+  FillInstance(*Command(abort).edit->Apply(claimed), &after);
+  EXPECT_EQ(after.host(), "");
+  EXPECT_EQ(after.launched_on(), "h1");  // T-165
 }
 
 TEST(RecordWrite, TakesStateAndTaskTogetherIfThereIsAState) {

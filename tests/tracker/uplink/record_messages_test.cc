@@ -85,6 +85,7 @@ class RandomRecords {
     Instance instance = MakeInstance(Text(), {Text(), RandomUuid()}, RandomFlavor());
     instance.generation = Below(1000);
     instance.claimed_generation = Below(1000);
+    if (Coin()) instance.launched_on = Text();
     instance.task_state = Coin() ? "" : Text();
     instance.boot_from_volume = Coin();
     if (!instance.boot_from_volume) instance.image = {{Text(), Text()}};
@@ -118,6 +119,7 @@ void ExpectEqual(const Instance& a, const Instance& b) {
             std::tie(b.uuid, b.generation, b.on, b.project_id, b.vm_state, b.task_state, b.flavor));
   EXPECT_EQ(a.assigned, b.assigned);
   EXPECT_EQ(a.claimed_generation, b.claimed_generation);
+  EXPECT_EQ(a.launched_on, b.launched_on);
   EXPECT_EQ(std::tie(a.boot_from_volume, a.image, a.deleted, a.hidden, a.unreadable),
             std::tie(b.boot_from_volume, b.image, b.deleted, b.hidden, b.unreadable));
   ExpectEqual(a.device_requests, b.device_requests);
