@@ -232,7 +232,12 @@ void FillClaim(const tracker::OpenClaim& claim, pb::Claim* to) {
       *to->add_numa_cells() = tracker::WireGuestCell(cell);
     }
   }
-  for (const std::string& address : assigned.devices) to->add_pci_devices()->set_address(address);
+  for (const std::string& address : assigned.devices) {
+    placement::v1::PciDevice* const device = to->add_pci_devices();
+    device->set_address(address);
+    const auto request = assigned.request_ids.find(address);
+    if (request != assigned.request_ids.end()) device->set_request_id(request->second);
+  }
   for (const tracker::NamedUnit& unit : assigned.units) {
     pb::NamedUnit* const wire = to->add_named_units();
     wire->set_provider_uuid(unit.provider_uuid.ToString());

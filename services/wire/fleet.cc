@@ -44,6 +44,7 @@ void Shorten(pb::Node* node) {
   node->mutable_facts()->clear_pci_devices();
   node->mutable_account()->clear_numa_usage();
   node->mutable_account()->clear_pci_pools();
+  node->mutable_account()->clear_pci_devices();
   node->clear_orphans();
   node->clear_findings();
 }

@@ -17,6 +17,16 @@ const typename Map::mapped_type* FindOrNull(const Map& map, const Uuid& key) {
   return found == map.end() ? nullptr : &found->second;
 }
 
+// The id of the request for which the instance has the device; empty: the request has none.
+std::string RequestOf(const InstanceEntry& entry, const std::string& address) {
+  for (const std::optional<Holding>* const holding : {&entry.own, &entry.held}) {
+    if (!holding->has_value()) continue;
+    const auto found = (*holding)->assigned.request_ids.find(address);
+    if (found != (*holding)->assigned.request_ids.end()) return found->second;
+  }
+  return "";
+}
+
 }  // namespace
 
 NodeAccount::NodeAccount(HostAndNode self, NodeResources resources, Amounts orphans)
@@ -175,6 +185,7 @@ DeviceTable NodeAccount::OwnedDevices() const {
     record.device.address = address;
     record.status = DeviceStatus::kAllocated;
     record.instance_uuid = instance;
+    record.request_id = RequestOf(entries_.at(instance), address);
     owned.push_back(std::move(record));
   }
   return DeviceTable::Rebuild(resources_.device_specs, resources_.devices, owned);

@@ -52,6 +52,9 @@ struct Assigned {
   std::optional<GuestTopology> topology;  // absent: the guest has no NUMA topology
   std::vector<std::string> devices;       // addresses of PCI devices
   std::vector<NamedUnit> units;
+  // The ids of the requests for which the guest has the devices, by address. A request may have no
+  // id.
+  std::map<std::string, std::string> request_ids = {};
   friend bool operator==(const Assigned&, const Assigned&) = default;
 };
 

@@ -106,9 +106,12 @@ Accounting Account(const Facts& facts, const NodeConfiguration& configuration,
     accounting.promised = account->promised();
     accounting.counters = account->statistics().Counters();
     accounting.cells = account->owners().cells();
-    // A table of devices is worth its price only if guests may get devices.
-    if (!account->resources().device_specs.specs().empty()) {
-      accounting.pools = account->Devices().Pools();
+    // A table of devices is worth its price only if guests may get devices, or have some.
+    if (!account->resources().device_specs.specs().empty() ||
+        !account->owners().by_device().empty()) {
+      const DeviceTable table = account->Devices();
+      accounting.pools = table.Pools();
+      accounting.devices = table.Uses();
     }
   }
   const auto counts = [account](const Uuid& consumer) {

@@ -63,6 +63,10 @@ void AddAccounting(const Accounting& accounting, StableHash* hash) {
   for (const HostCell& cell : accounting.cells) AddCell(cell, hash);
   if (!accounting.pools.empty()) hash->Add(DevicePoolsJson(accounting.pools));
   for (const DevicePool& pool : accounting.pools) hash->Add(TextOrEmpty(pool.provider_uuid));
+  for (const DeviceUse& use : accounting.devices) {
+    hash->Add(absl::StrCat(use.address, " ", DeviceStatusName(use.status), " ",
+                           TextOrEmpty(use.instance_uuid), " ", use.request_id));
+  }
 }
 
 std::string HexOf(const StableHash& hash) {
@@ -77,6 +81,10 @@ std::string FactsDigest(const Facts& facts) {
   hash.Add(absl::StrCat(facts.library_version, facts.degraded ? " degraded" : ""));
   hash.Add(facts.host_address);
   hash.Add(facts.storage_id);
+  for (const auto& [address, tags] : facts.device_tags) {
+    hash.Add(address);
+    for (const auto& [name, value] : tags) hash.Add(absl::StrCat(name, "=", value));
+  }
   return HexOf(hash);
 }
 

@@ -20,6 +20,10 @@ NodeResources ResourcesOf(const Facts& facts, const NodeConfiguration& configura
 // (T-149).
 void AddUnits(const Facts& facts, const NodeConfiguration& configuration, const Uuid& node_uuid,
               NodeResources* resources);
+// Finds out which of the PCI devices in `facts` guests may get, and sets their tags.
+//
+// Fails as DeviceSpecs::Parse does.
+absl::Status TagDevices(const NodeConfiguration& configuration, Facts* facts);
 // Adds the PCI devices that the node has, those that guests have, and those that guests may get.
 //
 // Fails as DeviceSpecs::Parse and CheckRemoteManaged do.

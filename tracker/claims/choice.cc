@@ -133,7 +133,11 @@ bool ChooseDevices(const NodeAccount& account, const ClaimNeeds& needs, DeviceTa
   const auto claimed =
       table->Claim(needs.instance_uuid, needs.devices, AffinityOf(account, std::move(cells)));
   if (!claimed.ok()) return false;
-  for (const ClaimedDevice& device : *claimed) chosen->devices.push_back(device.address);
+  for (const ClaimedDevice& device : *claimed) {
+    chosen->devices.push_back(device.address);
+    const std::string& id = needs.devices[device.request].request_id;
+    if (!id.empty()) chosen->request_ids[device.address] = id;
+  }
   return true;
 }
 

@@ -60,6 +60,7 @@ Ending AbortInstance(const OpenClaim& claim, const Instance* instance) {
   ending.instance->claimed_generation = 0;
   Unplace(&ending.instance->assigned.topology);
   ending.instance->assigned.devices.clear();
+  ending.instance->assigned.request_ids.clear();
   ending.instance->assigned.units.clear();
   return ending;
 }

@@ -189,6 +189,16 @@ std::vector<DeviceRecord> DeviceTable::Records() const {
   return records;
 }
 
+std::vector<DeviceUse> DeviceTable::Uses() const {
+  std::vector<DeviceUse> uses;
+  for (const auto& [address, tracked] : devices_) {
+    const DeviceRecord& record = tracked.record;
+    if (record.status == DeviceStatus::kAvailable) continue;
+    uses.push_back({address, record.status, record.instance_uuid, record.request_id});
+  }
+  return uses;
+}
+
 std::vector<DeviceRecord> DeviceTable::Owned() const {
   std::vector<DeviceRecord> records;
   for (const auto& [address, tracked] : devices_) {

@@ -53,6 +53,14 @@ struct DeviceRecord {
   std::string request_id;  // the request for which the owner has it
 };
 
+// Who has a device, or why nobody may get it.
+struct DeviceUse {
+  std::string address;
+  DeviceStatus status = DeviceStatus::kAvailable;
+  Uuid instance_uuid;      // the owner; nil: none
+  std::string request_id;  // see DeviceRecord
+};
+
 // A device that a claim took.
 struct ClaimedDevice {
   size_t request = 0;  // index of the request
@@ -142,6 +150,8 @@ class DeviceTable {
   std::vector<DeviceRecord> Records() const;
   // Returns the records of the devices with an owner, sorted by address.
   std::vector<DeviceRecord> Owned() const;
+  // Returns the devices that are not available, sorted by address.
+  std::vector<DeviceUse> Uses() const;
   // Returns one text for each device with an owner that the last Sync found no longer listed, with
   // advice, and one for each network interface of a specification that the host does not have.
   const std::vector<std::string>& warnings() const { return warnings_; }

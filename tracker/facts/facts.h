@@ -72,6 +72,9 @@ struct Facts {
   // more than the free disk.
   std::optional<int64_t> disk_available_least_gib;
   std::vector<PciDevice> pci_devices;
+  // The tags of those PCI devices that the settings let guests have, by address (T-233). A device
+  // may have none.
+  std::map<std::string, std::map<std::string, std::string>> device_tags;
   bool devices_known = true;  // false: the devices could not be listed, and pci_devices is empty
   std::optional<std::optional<NumaTopology>> numa_topology;  // inner value absent: no topology
   std::string uptime;

@@ -62,6 +62,7 @@ absl::StatusOr<Facts> Node::Observe(const NodeConfiguration& configuration, Mono
   BERTH_RETURN_IF_ERROR(FindIdentity());
   BERTH_ASSIGN_OR_RETURN(Facts facts, observer_.Observe(now, wall_now));
   facts.uuid = identity()->uuid;
+  BERTH_RETURN_IF_ERROR(TagDevices(configuration, &facts));
   std::vector<WantedProvider> providers;
   if (!configuration.provider_entries.empty()) {
     // The account gets the new devices only with the audit.

@@ -1,10 +1,12 @@
 #include "tracker/uplink/account_messages.h"
 
+#include <set>
 #include <string>
 #include <variant>
 #include <vector>
 
 #include "absl/strings/str_join.h"
+#include "tracker/devices/device_table.h"
 #include "tracker/devices/pool.h"
 #include "tracker/ground/message_text.h"
 #include "tracker/ground/uuid.h"
@@ -69,6 +71,41 @@ v1::PciPool WirePool(const DevicePool& pool) {
   return wire;
 }
 
+v1::PciDeviceStatus WireStatus(DeviceStatus status) {
+  switch (status) {
+    case DeviceStatus::kAvailable:
+      return v1::PCI_DEVICE_STATUS_AVAILABLE;
+    case DeviceStatus::kClaimed:
+      return v1::PCI_DEVICE_STATUS_CLAIMED;
+    case DeviceStatus::kAllocated:
+      return v1::PCI_DEVICE_STATUS_ALLOCATED;
+    case DeviceStatus::kUnclaimable:
+      return v1::PCI_DEVICE_STATUS_UNCLAIMABLE;
+    case DeviceStatus::kUnavailable:
+      return v1::PCI_DEVICE_STATUS_UNAVAILABLE;
+  }
+  return v1::PCI_DEVICE_STATUS_UNSPECIFIED;
+}
+
+// `listed`: the node still lists the device.
+v1::PciDevice WireUse(const DeviceUse& use, bool listed) {
+  v1::PciDevice wire;
+  wire.set_address(use.address);
+  wire.set_status(listed ? WireStatus(use.status) : v1::PCI_DEVICE_STATUS_REMOVED);
+  wire.set_instance_uuid(TextOrEmpty(use.instance_uuid));
+  wire.set_request_id(MessageText(use.request_id));
+  return wire;
+}
+
+void AddUses(const Report& report, v1::NodeAccount* wire) {
+  std::set<std::string> listed;
+  for (const PciDevice& device : report.facts->pci_devices) listed.insert(device.address);
+  for (const DeviceUse& use : report.accounting.devices) {
+    const bool gone = report.facts->devices_known && !listed.contains(use.address);
+    *wire->add_pci_devices() = WireUse(use, !gone);
+  }
+}
+
 }  // namespace
 
 v1::NodeAccount WireAccount(const Report& report) {
@@ -85,6 +122,7 @@ v1::NodeAccount WireAccount(const Report& report) {
   if (promised.claims != Usage()) *wire.mutable_claims() = WireUsage(promised.claims);
   for (const HostCell& cell : accounting.cells) *wire.add_numa_usage() = WireCellUsage(cell);
   for (const DevicePool& pool : accounting.pools) *wire.add_pci_pools() = WirePool(pool);
+  if (!accounting.devices.empty()) AddUses(report, &wire);
   for (const auto& [name, count] : accounting.counters) {
     (*wire.mutable_counters())[MessageText(name)] += count;
   }

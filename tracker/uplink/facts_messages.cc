@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "tracker/ground/message_text.h"
+
 namespace berth::tracker {
 namespace {
 
@@ -94,7 +96,16 @@ google::protobuf::Timestamp WireTime(absl::Time time) {
 
 v1::NodeFacts WireFacts(const Facts& facts) {
   v1::NodeFacts wire = WireHost(facts);
-  for (const PciDevice& device : facts.pci_devices) *wire.add_pci_devices() = WireDevice(device);
+  for (const PciDevice& device : facts.pci_devices) {
+    v1::PciDevice& item = *wire.add_pci_devices();
+    item = WireDevice(device);
+    const auto tags = facts.device_tags.find(device.address);
+    if (tags == facts.device_tags.end()) continue;
+    item.set_assignable(true);
+    for (const auto& [name, value] : tags->second) {
+      (*item.mutable_tags())[MessageText(name)] = MessageText(value);
+    }
+  }
   size_t bytes = wire.ByteSizeLong();
   while (bytes > kFactsBytesMax && wire.pci_devices_size() > 0) {
     bytes -= wire.pci_devices(wire.pci_devices_size() - 1).ByteSizeLong();
@@ -104,7 +115,7 @@ v1::NodeFacts WireFacts(const Facts& facts) {
 }
 
 bool SameWireFacts(const Facts& a, const Facts& b) {
-  return a.pci_devices == b.pci_devices &&
+  return a.pci_devices == b.pci_devices && a.device_tags == b.device_tags &&
          WireHost(a).SerializeAsString() == WireHost(b).SerializeAsString();
 }
 

@@ -141,6 +141,19 @@ int TrimCounters(v1::NodeAccount* account, size_t* bytes) {
   return left_out;
 }
 
+// Removes the devices that are not free if the account has no room for all of them: a device that
+// is not among them would look free. Returns how many there were.
+int CutDevices(v1::NodeAccount* account, size_t* bytes) {
+  const int count = account->pci_devices_size();
+  if (count == 0 || *bytes <= kAccountBytesMax) return 0;
+  for (const v1::PciDevice& device : account->pci_devices()) {
+    *bytes -= std::min(*bytes, device.ByteSizeLong());
+  }
+  account->clear_pci_devices();
+  account->set_pci_devices_cut(true);
+  return count;
+}
+
 // Makes the report small enough. Adds findings that say what was left out, among them
 // `devices_left_out` PCI devices.
 void FitNodeBytes(int devices_left_out, v1::Report* report) {
@@ -150,6 +163,7 @@ void FitNodeBytes(int devices_left_out, v1::Report* report) {
   const std::pair<const char*, int> left_out[] = {
       {"PCI devices", devices_left_out},
       {"counters", TrimCounters(report->mutable_account(), &account)},
+      {"PCI devices in use", CutDevices(report->mutable_account(), &account)},
       {"pools of PCI devices", Trim(report->mutable_account()->mutable_pci_pools(), &account)},
       {"findings", Trim(findings, &account)},
       {"orphans", Trim(report->mutable_orphans()->mutable_orphans(), &account)}};

@@ -36,7 +36,12 @@ void WireAssigned(const Assigned& assigned, Cells* cells, std::string* emulator_
     for (const GuestCell& cell : assigned.topology->cells) *cells->Add() = WireGuestCell(cell);
     *emulator_policy = WireWord(kEmulatorPolicies, assigned.topology->emulator_threads_policy);
   }
-  for (const std::string& address : assigned.devices) devices->Add()->set_address(address);
+  for (const std::string& address : assigned.devices) {
+    v1::PciDevice* const device = devices->Add();
+    device->set_address(address);
+    const auto request = assigned.request_ids.find(address);
+    if (request != assigned.request_ids.end()) device->set_request_id(request->second);
+  }
   for (const NamedUnit& unit : assigned.units) *units->Add() = WireUnit(unit);
 }
 

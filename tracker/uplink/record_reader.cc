@@ -124,6 +124,12 @@ class RecordReader {
     }
     assigned.devices = ReadOnce<std::string>(devices, "PCI devices",
                                              [](const auto& wire) { return wire.address(); });
+    std::set<absl::string_view> known;
+    for (const std::string& address : assigned.devices) known.insert(address);
+    for (const v1::PciDevice& device : devices) {
+      if (device.request_id().empty() || !known.contains(device.address())) continue;
+      assigned.request_ids.emplace(device.address(), device.request_id());
+    }
     assigned.units = ReadOnce<NamedUnit>(units, "named units", [this](const auto& wire) {
       return NamedUnit{ReadUuid(wire.provider_uuid(), "provider_uuid"), wire.resource_class(),
                        wire.name()};

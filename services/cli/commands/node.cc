@@ -1,5 +1,6 @@
 #include "services/cli/commands/node.h"
 
+#include <set>
 #include <string>
 #include <vector>
 
@@ -65,11 +66,11 @@ absl::Status ShowNode(Session& session, const NodeArguments& arguments) {
 
 absl::Status Devices(Session& session, const NodeArguments& arguments) {
   BERTH_ASSIGN_OR_RETURN(const auto answer, WholeNode(session, arguments.node));
-  std::vector<std::string> addresses;
-  for (const auto& device : answer.node().facts().pci_devices()) {
-    addresses.push_back(device.address());
-  }
-  return session.Print(answer, DeviceTable(answer.node()), addresses);
+  const pb::Node& node = answer.node();
+  std::set<std::string> addresses;
+  for (const auto& device : node.facts().pci_devices()) addresses.insert(device.address());
+  for (const auto& device : node.account().pci_devices()) addresses.insert(device.address());
+  return session.Print(answer, DeviceTable(node), {addresses.begin(), addresses.end()});
 }
 
 absl::Status Cells(Session& session, const NodeArguments& arguments) {

@@ -1,5 +1,8 @@
 #include "services/cli/text/device_view.h"
 
+#include <map>
+#include <string>
+
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
@@ -13,12 +16,15 @@ namespace pb = ::berth::placement::v1;
 
 constexpr int64_t kKibPerMib = 1024;
 
-std::string StatusWords(const pb::PciDevice& device) {
-  if (device.status() == pb::PCI_DEVICE_STATUS_UNSPECIFIED) return "-";
-  return ShortName(pb::PciDeviceStatus_Name(device.status()), "PCI_DEVICE_STATUS_");
-}
-
 std::string TextOrDash(const std::string& text) { return text.empty() ? "-" : text; }
+
+// `use`: what the node's account says of the device; null: nothing.
+std::string StatusWords(const pb::Node& node, const pb::PciDevice& device,
+                        const pb::PciDevice* use) {
+  const bool free = device.assignable() && !node.account().pci_devices_cut();
+  if (use == nullptr) return free ? "available" : "-";
+  return ShortName(pb::PciDeviceStatus_Name(use->status()), "PCI_DEVICE_STATUS_");
+}
 
 const pb::NumaCellUsage* UsageOf(const pb::Node& node, int cell) {
   for (const pb::NumaCellUsage& usage : node.account().numa_usage()) {
@@ -46,10 +52,19 @@ Table DeviceTable(const pb::Node& node) {
                {"PARENT", Column::Kind::kSpare},
                {"STATUS", Column::Kind::kText},
                {"INSTANCE", Column::Kind::kSpare}});
+  std::map<std::string, const pb::PciDevice*> uses;
+  for (const pb::PciDevice& use : node.account().pci_devices()) uses[use.address()] = &use;
   for (const pb::PciDevice& device : node.facts().pci_devices()) {
+    const auto found = uses.find(device.address());
+    const pb::PciDevice* const use = found == uses.end() ? nullptr : found->second;
     table.Add({device.address(), device.vendor_id(), device.product_id(), DeviceTypeWords(device),
-               CellOf(device), TextOrDash(device.parent_address()), StatusWords(device),
-               TextOrDash(device.instance_uuid())});
+               CellOf(device), TextOrDash(device.parent_address()), StatusWords(node, device, use),
+               TextOrDash(use == nullptr ? "" : use->instance_uuid())});
+    if (use != nullptr) uses.erase(found);
+  }
+  for (const auto& [address, use] : uses) {  // the node does not list these any more
+    table.Add({address, "-", "-", "-", "-", "-", StatusWords(node, *use, use),
+               TextOrDash(use->instance_uuid())});
   }
   return table;
 }

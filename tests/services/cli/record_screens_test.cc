@@ -204,11 +204,28 @@ TEST(RecordScreens, DevicesAndCellsOfANode) {
         product_id: "154c"
         type: PCI_DEVICE_TYPE_VIRTUAL_FUNCTION
         parent_address: "0000:3b:00.0"
-        status: PCI_DEVICE_STATUS_CLAIMED
-        instance_uuid: "5e08ea53-c4c6-448e-9334-ac4953de3cfa"
+        assignable: true
+      }
+      pci_devices {
+        address: "0000:3b:00.2"
+        vendor_id: "8086"
+        product_id: "154c"
+        type: PCI_DEVICE_TYPE_VIRTUAL_FUNCTION
+        parent_address: "0000:3b:00.0"
+        assignable: true
       }
     }
     account {
+      pci_devices {
+        address: "0000:3b:00.1"
+        status: PCI_DEVICE_STATUS_CLAIMED
+        instance_uuid: "5e08ea53-c4c6-448e-9334-ac4953de3cfa"
+      }
+      pci_devices {
+        address: "0000:3c:00.0"
+        status: PCI_DEVICE_STATUS_REMOVED
+        instance_uuid: "6e08ea53-c4c6-448e-9334-ac4953de3cfa"
+      }
       numa_usage {
         id: 0
         cpu_usage: 3

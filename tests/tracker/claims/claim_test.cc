@@ -66,6 +66,19 @@ TEST(ClaimInstance, ReadsTheFlavorIfTheRecordDoesNotSayWhatIsWanted) {
   EXPECT_THAT(claim->instance.assigned.devices, SizeIs(1));                   // T-244
 }
 
+TEST(ClaimInstance, KnowsForWhichRequestADeviceIs) {
+  NodeAccount account(kHere, RichHost());
+  InstanceClaim request = RichRequest("a");
+  request.instance.device_requests[0].request_id = "r1";
+  const auto claim = ClaimInstance(Settings(), request, &account);
+  ASSERT_TRUE(claim.ok()) << claim.status();
+  const std::string& address = claim->instance.assigned.devices.at(0);
+  EXPECT_THAT(claim->instance.assigned.request_ids, ElementsAre(Pair(address, "r1")));
+  EXPECT_EQ(account.Devices().Find(address)->request_id, "r1");  // T-238
+  account.PutInstance(claim->instance);
+  EXPECT_EQ(account.Devices().Find(address)->request_id, "r1");  // T-238
+}
+
 TEST(ClaimInstance, LimitsOfAmounts) {  // C-8
   NodeResources resources = RichHost();
   resources.reserve = {1, 1536, 5 * kMibPerGib};

@@ -8,6 +8,8 @@
 #include "tests/processes/short_uuid.h"
 #include "tests/tracker/account/sample_records.h"
 #include "tests/tracker/node/node_fixture.h"
+#include "tracker/audit/resources.h"
+#include "tracker/uplink/facts_messages.h"
 
 namespace berth::tracker {
 namespace {
@@ -168,8 +170,8 @@ NodeAccount AccountWithCell() {
   return account;
 }
 
-Audit AuditOf(const NodeAccount& account) {
-  return *RunAudit({.facts = std::make_shared<const Facts>(OrdinaryFacts()),
+Audit AuditOf(const NodeAccount& account, const Facts& facts = OrdinaryFacts()) {
+  return *RunAudit({.facts = std::make_shared<const Facts>(facts),
                     .configuration = {},
                     .node_uuid = "node-1"_uuid,
                     .node_name = "n",
@@ -209,6 +211,77 @@ TEST(Messages, AnAccountCountsDedicatedCpusTogetherWithShared) {
   EXPECT_EQ(wire.instances().pcpus(), 2);  // T-110
   EXPECT_EQ(wire.used().vcpus(), 6);       // T-110, T-304
   EXPECT_EQ(wire.used().pcpus(), 2);       // T-353
+}
+
+// The device of an instance is unplugged. It is its instance's until the instance gives it back.
+TEST(Messages, AnAccountSaysWhoHasWhichDevice) {
+  NodeAccount account = AccountWithCell();
+  Facts facts = WithDevices(2);
+  const std::string address = facts.pci_devices[1].address;
+  const auto tell = [&] { return WireAccount(AuditOf(account, facts).report); };
+  EXPECT_EQ(tell().pci_devices_size(), 0) << "all are free";
+  Instance owner = *account.FindInstance("a"_uuid);
+  owner.assigned.devices = {address};
+  owner.assigned.request_ids = {{address, "r1"}};
+  account.PutInstance(owner);
+  ASSERT_EQ(tell().pci_devices_size(), 1);
+  const placement::v1::PciDevice owned = tell().pci_devices(0);
+  EXPECT_EQ(owned.address(), address);                                    // T-238
+  EXPECT_EQ(owned.status(), placement::v1::PCI_DEVICE_STATUS_ALLOCATED);  // T-238
+  EXPECT_EQ(owned.instance_uuid(), owner.uuid.ToString());                // T-238
+  EXPECT_EQ(owned.request_id(), "r1");                                    // T-238
+
+  const std::string before = DigestOf(AuditOf(account, facts).report).whole;
+  facts.pci_devices.erase(facts.pci_devices.begin() + 1);
+  NodeResources less = account.resources();
+  less.devices = facts.pci_devices;
+  account.SetResources(less);
+  ASSERT_EQ(tell().pci_devices_size(), 1);
+  EXPECT_EQ(tell().pci_devices(0).status(), placement::v1::PCI_DEVICE_STATUS_REMOVED);  // T-239
+  EXPECT_EQ(tell().pci_devices(0).instance_uuid(), owner.uuid.ToString());              // T-239
+  EXPECT_NE(DigestOf(AuditOf(account, facts).report).whole, before);
+  facts.devices_known = false;  // nobody knows whether it was unplugged
+  EXPECT_EQ(tell().pci_devices(0).status(), placement::v1::PCI_DEVICE_STATUS_ALLOCATED);
+  facts.devices_known = true;
+  owner.assigned.devices.clear();
+  account.PutInstance(owner);
+  EXPECT_EQ(tell().pci_devices_size(), 0);  // T-239
+}
+
+// Some of the devices would make the others look free.
+TEST(Messages, AnAccountTellsOfAllUsedDevicesOrSaysThatItDoesNot) {
+  NodeResources resources;
+  resources.devices = WithDevices(2000).pci_devices;
+  resources.device_specs = *DeviceSpecs::Parse({R"({"product_id": "154c"})"}, {});
+  NodeAccount account(kHere, resources);
+  Instance owner = MakeInstance("a", kHere, MakeFlavor("f", 2, 512, 10));
+  for (const PciDevice& device : resources.devices) {
+    owner.assigned.devices.push_back(device.address);
+  }
+  account.PutInstance(owner);
+  const auto audit = std::make_shared<const Audit>(AuditOf(account, WithDevices(2000)));
+  const placement::v1::Report report = WireReport(Delta(nullptr, audit), std::nullopt, {});
+  EXPECT_EQ(report.account().pci_devices_size(), 0);
+  EXPECT_TRUE(report.account().pci_devices_cut());
+  ASSERT_GT(report.findings().findings_size(), 0);
+  EXPECT_EQ(report.findings().findings().rbegin()->message(),
+            "2000 PCI devices in use are left out of the report");
+}
+
+TEST(Messages, FactsSayWhichDevicesGuestsMayGet) {
+  Facts facts = WithDevices(2);
+  NodeConfiguration configuration;
+  configuration.pci_device_specs = {absl::StrCat(R"({"address": ")", facts.pci_devices[1].address,
+                                                 R"(", "physical_network": "net1"})")};
+  ASSERT_TRUE(TagDevices(configuration, &facts).ok());
+  const placement::v1::NodeFacts wire = WireFacts(facts);
+  EXPECT_FALSE(wire.pci_devices(0).assignable());
+  EXPECT_TRUE(wire.pci_devices(1).assignable());
+  EXPECT_EQ(wire.pci_devices(1).tags().at("physical_network"), "net1");  // T-233
+  EXPECT_NE(FactsDigest(facts), FactsDigest(WithDevices(2)));
+  EXPECT_FALSE(SameWireFacts(facts, WithDevices(2)));
+  configuration.pci_device_specs = {"no JSON"};
+  EXPECT_FALSE(TagDevices(configuration, &facts).ok());
 }
 
 TEST(Messages, AnAccountHasThePoolsOfDevices) {  // T-243

@@ -57,7 +57,10 @@ class RandomRecords {
         assigned.topology->emulator_threads_policy = static_cast<EmulatorThreadsPolicy>(Below(2));
       }
     }
-    for (int i = Below(3); i > 0; --i) assigned.devices.push_back(absl::StrCat(Text(), "-", i));
+    for (int i = Below(3); i > 0; --i) {
+      assigned.devices.push_back(absl::StrCat(Text(), "-", i));
+      if (Coin()) assigned.request_ids[assigned.devices.back()] = absl::StrCat("r", i);
+    }
     for (int i = Below(3); i > 0; --i) {
       assigned.units.push_back({RandomUuid(), Text(), absl::StrCat(Text(), "-", i)});
     }
