@@ -24,7 +24,7 @@ using tracker::ClaimCaller;
 using tracker::ClaimRefusalKind;
 using tracker::ClaimResult;
 
-constexpr int kWaitingMax = 1024;
+constexpr int kWaitingMax = 1024;                     // for one node
 constexpr absl::Duration kCallMax = absl::Hours(24);  // whatever the caller's deadline is
 
 }  // namespace
@@ -104,36 +104,28 @@ class ClaimCalls::Call final : public grpc::ServerUnaryReactor {
 };
 
 ClaimCalls::ClaimCalls(TrackerHost* host, Metrics* metrics)
-    : host_(host),
-      metrics_(metrics),
-      counts_(std::make_shared<Counts>()),
-      workers_(1, kWaitingMax) {
+    : host_(host), metrics_(metrics), counts_(std::make_shared<Counts>()) {
+  for (size_t i = 0; i < host->runners().size(); ++i) threads_.emplace_back(1, kWaitingMax);
   metrics->AddSource([counts = counts_](Samples* samples) { counts->Sample(samples); });
-}
-
-// The node with this identity, or null.
-tracker::Node* ClaimCalls::FindNode(const tracker::Uuid& uuid) const {
-  for (const auto& runner : host_->runners()) {
-    const auto identity = runner->node()->identity();
-    if (identity && identity->uuid == uuid) return runner->node();
-  }
-  return nullptr;
 }
 
 void ClaimCalls::Run(Call* call, const tracker::Uuid& node_uuid,
                      std::function<void(tracker::Node*)> work) {
-  const bool accepted = workers_.Submit([this, call, node_uuid, work = std::move(work)] {
-    tracker::Node* const node = FindNode(node_uuid);
-    if (node == nullptr) {
-      return call->End(
-          tracker::RefuseClaim({ClaimRefusalKind::kNodeUnavailable,
-                                {"this host has no node with the uuid " + node_uuid.ToString()}}));
-    }
-    work(node);
-    host_->NotifyUplink();
-  });
-  if (accepted) return;
-  call->End(tracker::RefuseClaim({ClaimRefusalKind::kOverloaded, {"too many claims wait"}}));
+  for (size_t i = 0; i < threads_.size(); ++i) {
+    tracker::Node* const node = host_->runners()[i]->node();
+    const std::optional<tracker::NodeIdentity> identity = node->identity();
+    if (!identity || identity->uuid != node_uuid) continue;
+    const bool accepted = threads_[i].Submit([this, node, work = std::move(work)] {
+      work(node);
+      host_->NotifyUplink();
+    });
+    if (accepted) return;
+    return call->End(
+        tracker::RefuseClaim({ClaimRefusalKind::kOverloaded, {"too many claims wait"}}));
+  }
+  call->End(
+      tracker::RefuseClaim({ClaimRefusalKind::kNodeUnavailable,
+                            {"this host has no node with the uuid " + node_uuid.ToString()}}));
 }
 
 template <typename Request, typename Response, typename Method>

@@ -1,13 +1,13 @@
 // ClaimCalls: the calls of the tracker's service that make and end claims.
 //
-// Owns one thread. The handlers queue calls for it, because they must not wait for a node's lock.
-// The thread takes calls in the order in which they arrived, so claims of one node get its lock in
-// this order (T-180). It does not wait for placement: the call ends when placement has answered.
-// One thread serves all nodes: a claim waits while the thread waits for the lock of another node.
-// Thread-safe.
+// Owns one thread for each node. The handlers queue calls for it, because they must not wait for a
+// node's lock. The thread takes calls in the order in which they arrived, so claims of one node get
+// its lock in this order (T-180). It does not wait for placement: the call ends when placement has
+// answered. Thread-safe.
 #ifndef BERTH_SERVICES_TRACKER_CLAIM_CALLS_H_
 #define BERTH_SERVICES_TRACKER_CLAIM_CALLS_H_
 
+#include <deque>
 #include <functional>
 #include <memory>
 #include <string>
@@ -27,7 +27,7 @@ namespace berth::services {
 
 class ClaimCalls {
  public:
-  // `host` and `metrics` outlive the calls.
+  // `host`, whose nodes are all made, and `metrics` outlive the calls.
   ClaimCalls(TrackerHost* host, Metrics* metrics);
 
   grpc::ServerUnaryReactor* ClaimInstance(grpc::CallbackServerContext* context,
@@ -54,16 +54,15 @@ class ClaimCalls {
   template <typename Request, typename Response, typename Method>
   grpc::ServerUnaryReactor* Begin(grpc::CallbackServerContext* context, const char* method,
                                   const Request* request, Response* response, Method claim);
-  tracker::Node* FindNode(const tracker::Uuid& uuid) const;
-  // Runs `work` for the node on the thread, then lets the uplink send the writes that `work` left.
-  // Ends `call` with OVERLOADED if too many calls wait, and with NODE_UNAVAILABLE if this host has
-  // no such node.
+  // Runs `work` for the node on its thread, then lets the uplink send the writes that `work` left.
+  // Ends `call` with NODE_UNAVAILABLE if this host has no such node, and with OVERLOADED if too
+  // many calls wait for the node.
   void Run(Call* call, const tracker::Uuid& node_uuid, std::function<void(tracker::Node*)> work);
 
   TrackerHost* const host_;
   Metrics* const metrics_;
   const std::shared_ptr<Counts> counts_;  // of calls; the metrics read them as long as they live
-  Workers workers_;
+  std::deque<Workers> threads_;           // in the order of the host's runners
 };
 
 }  // namespace berth::services

@@ -52,6 +52,7 @@ absl::Status Node::FindIdentity() {
   FairLock lock(&mutex_);
   name_ = name;
   account_.emplace(HostAndNode{options_.host, identity.uuid}, NodeResources());
+  MutexLock own(&identity_mutex_);
   identity_ = std::move(identity);
   return absl::OkStatus();
 }
@@ -71,12 +72,12 @@ absl::StatusOr<Facts> Node::Observe(const NodeConfiguration& configuration, Mono
     FairLock lock(&mutex_);
     const NodeAccount account(account_->self(), std::move(resources));
     const Records* const records = records_ ? &*records_ : nullptr;
-    providers = DescribeChildren(facts, configuration, identity_->uuid, name_, records).providers;
-    const DeviceChildren devices = DescribeDeviceChildren(configuration, identity_->uuid, name_,
-                                                          account, facts.devices_known, records);
+    providers = DescribeChildren(facts, configuration, facts.uuid, name_, records).providers;
+    const DeviceChildren devices = DescribeDeviceChildren(configuration, facts.uuid, name_, account,
+                                                          facts.devices_known, records);
     providers.insert(providers.end(), devices.children.providers.begin(),
                      devices.children.providers.end());
-    providers.push_back({identity_->uuid, name_, Uuid(), {}, {}});
+    providers.push_back({facts.uuid, name_, Uuid(), {}, {}});
   }
   const absl::Status remembered =
       added_traits_.Remember(ConfiguredTraits(configuration.provider_entries, providers));
@@ -134,7 +135,7 @@ void Node::TakeFacts(absl::StatusOr<Facts> observed,
 
 absl::Status Node::TakeResourcesLocked() {
   NodeResources resources = ResourcesOf(*facts_, *configuration_);
-  AddUnits(*facts_, *configuration_, identity_->uuid, &resources);
+  AddUnits(*facts_, *configuration_, account_->self().node_uuid, &resources);
   BERTH_RETURN_IF_ERROR(AddDevices(*facts_, *configuration_, &resources));
   BERTH_ASSIGN_OR_RETURN(claim_settings_, ClaimSettingsOf(*configuration_));
   account_->SetResources(std::move(resources));
@@ -152,7 +153,7 @@ absl::StatusOr<std::shared_ptr<const Audit>> Node::AuditLocked(MonotonicTime now
       RunAudit({.facts = facts_,
                 .records = records_ ? &*records_ : nullptr,
                 .configuration = *configuration_,
-                .node_uuid = identity_->uuid,
+                .node_uuid = account_->self().node_uuid,
                 .node_name = name_,
                 .before = audit_.get(),
                 .now = now,
@@ -243,7 +244,7 @@ Node::View Node::view() const {
   view.uri = options_.configuration.uri;
   view.connected = hypervisor_.connected();
   FairLock lock(&mutex_);
-  if (identity_) view.uuid = identity_->uuid;
+  if (account_) view.uuid = account_->self().node_uuid;
   view.name = name_;
   view.last = last_;
   view.audit = audit_;
@@ -267,7 +268,7 @@ std::optional<Accounting> Node::accounting() const {
 }
 
 std::optional<NodeIdentity> Node::identity() const {
-  FairLock lock(&mutex_);
+  MutexLock lock(&identity_mutex_);
   return identity_;
 }
 
@@ -278,6 +279,7 @@ std::string Node::name() const {
 
 absl::StatusOr<IdentityCheck> Node::CheckRecords(const std::vector<NodeRecord>& records) {
   FairLock lock(&mutex_);
+  MutexLock own(&identity_mutex_);
   BERTH_CHECK(identity_.has_value());  // the uplink finds nodes by their identity
   absl::StatusOr<IdentityCheck> check =
       CheckIdentity(*identity_, name_, options_.host, options_.several_nodes, records);

@@ -30,6 +30,7 @@
 #include "tracker/claims/answers.h"
 #include "tracker/claims/claim.h"
 #include "tracker/ground/fair_mutex.h"
+#include "tracker/ground/mutex.h"
 #include "tracker/ground/uuid.h"
 #include "tracker/hypervisor/deadline_pool.h"
 #include "tracker/hypervisor/hypervisor.h"
@@ -120,7 +121,8 @@ class Node {
   LockTimes lock_times() const { return mutex_.times(); }
   int hung_storage_reads() const { return observer_.hung_storage_reads(); }
   const Options& options() const { return options_; }
-  // Absent until a pass has found the identity. Does not change afterwards.
+  // Absent until a pass has found the identity. Does not change afterwards. Does not wait for the
+  // node's lock.
   std::optional<NodeIdentity> identity() const;
   std::string name() const;
 
@@ -316,9 +318,13 @@ class Node {
   Observer observer_;  // used by Pass, and for its thread-safe counter
   AddedTraitsFile added_traits_;
 
+  // Taken after mutex_ if both are taken. Without it, whoever looks for a node would wait for the
+  // locks of other nodes.
+  mutable Mutex identity_mutex_;
+  std::optional<NodeIdentity> identity_ ABSL_GUARDED_BY(identity_mutex_);
+
   mutable FairMutex mutex_;
   std::string name_ ABSL_GUARDED_BY(mutex_);
-  std::optional<NodeIdentity> identity_ ABSL_GUARDED_BY(mutex_);
   std::shared_ptr<const NodeConfiguration> wanted_configuration_ ABSL_GUARDED_BY(mutex_);
   // The configuration with which facts_ were observed.
   std::shared_ptr<const NodeConfiguration> configuration_ ABSL_GUARDED_BY(mutex_);
