@@ -21,6 +21,8 @@ constexpr const char* kParts[] = {"node",
                                   "pci_devices",
                                   "named_units_assigned"};
 
+std::string OwnerOf(const Json& device) { return device.is_array() ? device.at(1) : device; }
+
 // Devices of one cell are alike, and so are units of one class: only who has how many is compared.
 void CountAlike(const Json& setup, Json* described) {
   std::map<std::string, std::string> kinds;
@@ -33,9 +35,8 @@ void CountAlike(const Json& setup, Json* described) {
   }
   std::multiset<std::string> owners, assigned;
   const Json devices = described->value("pci_devices", Json::object());
-  for (const auto& [address, owner] : devices.items()) {
-    const std::string uuid = owner.is_array() ? owner.at(1) : owner;
-    owners.insert(absl::StrCat(uuid, " has one of ", kinds.at(address)));
+  for (const auto& [address, device] : devices.items()) {
+    owners.insert(absl::StrCat(OwnerOf(device), " has one of ", kinds.at(address)));
   }
   for (const std::string name : described->value("named_units_assigned", Json::array())) {
     assigned.insert(kinds.at(name));
@@ -95,16 +96,15 @@ void FollowCommand(const Json& step, const Json& decided, Json* want) {
   }
 }
 
-// What the account must be after the step, by Nova. Named units that no record has are not
-// corrected: the next audit forgets them.
-Json RecordedAccount(const Json& step, bool half, bool unstored_units, const Json& setup) {
+// What the account must be after the step, by Nova. `uses_only`: what a tracker would find that
+// starts now is not recorded, or is not comparable.
+Json RecordedAccount(const Json& step, bool uses_only, const Json& setup) {
   Json want = step.at("expect");
   const Json rebuilt = step.value("rebuilt", Json::object());
-  if (!half) {
+  if (!uses_only) {
     const Json failed = want.at("stats").value("failed_builds", Json());
     for (const char* part : kParts) {
       if (!rebuilt.contains(part)) continue;
-      if (unstored_units && std::string(part) == "named_units_assigned") continue;
       want[part] = rebuilt.at(part);
       if (std::string(part) == "stats" && !failed.is_null()) want[part]["failed_builds"] = failed;
     }
@@ -112,6 +112,13 @@ Json RecordedAccount(const Json& step, bool half, bool unstored_units, const Jso
   want["stats"] = CountedStatistics(want.at("stats"), setup);
   if (!want.contains("cells")) want["cells"] = Json::array();
   return want;
+}
+
+// Whether Nova's account counts the instance, by itself or for a migration.
+bool Tracks(const Json& account, const std::string& uuid) {
+  const Json& instances = account.at("tracked_instances");
+  return std::find(instances.begin(), instances.end(), Json(uuid)) != instances.end() ||
+         account.at("tracked_migrations").contains(uuid);
 }
 
 class Comparison {
@@ -127,10 +134,6 @@ class Comparison {
         Fail(at, absl::StrCat("no replay of the rule ", rule.dump(), " for ", field));
       }
     }
-    if (!outcome.half && step.value("rebuilt", Json::object()).contains("error")) {
-      Fail(at, "no account is recorded");
-    }
-    if (life_.has_unstored_units()) report_->Except("T-155", at, "named units");
     CompareAnswer(step, outcome, decided, at);
     CompareAccount(step, outcome, decided, at);
     CompareRecords(step, outcome, decided, at);
@@ -146,6 +149,10 @@ class Comparison {
     const Json error = step.at("expect").value("error", Json());
     const Json reasons = error.is_null() ? Json::array() : error.at("reasons");
     const std::string rule = decided.value("*", "");
+    if (outcome.lags) {
+      report_->Except("T-394", at, "answer");
+      return;
+    }
     if (!rule.empty() && rule != "T-156") {
       if (!RefusedBy(rule, step, outcome)) {
         Fail(at, absl::StrCat(rule, ": answered ", Json(outcome.reasons).dump(),
@@ -206,15 +213,18 @@ class Comparison {
 
   void CompareAccount(const Json& step, const StepOutcome& outcome, const Json& decided,
                       const std::string& at) {
+    const bool uses_only = outcome.half || EndsNextAudit(step, at);
+    const bool all = decided.contains("*") && outcome.refused_by.empty();
     Json got = DescribeAccount(life_.account());
     Json naive = life_.Naive();
-    Json want = RecordedAccount(step, outcome.half, life_.has_unstored_units(), setup_);
+    Json want = RecordedAccount(step, uses_only, setup_);
+    if (!uses_only) AddUnstoredUnits(at, &want);
+    DropStrayDevices(naive, at, &want);
     for (Json* described : {&got, &naive, &want}) CountAlike(setup_, described);
-    const bool all = decided.contains("*") && outcome.refused_by.empty();
     for (const char* part : kParts) {
       if (all || decided.contains(part)) want[part] = naive[part];
     }
-    if (outcome.half && !all) TakeRecords(naive, &want);
+    if (uses_only && !all) TakeRecords(naive, &want);
     if (life_.ResizesInPlace() && want["cells"] != naive["cells"]) {
       report_->Except("T-395", at, "cells");
       want["cells"] = naive["cells"];
@@ -230,6 +240,42 @@ class Comparison {
       Fail(at, absl::StrCat(part, ": ", got[part].dump(), ", not ", want[part].dump()));
     }
     if (!(life_.account().Rebuilt() == life_.account())) Fail(at, "T-394: not as built anew");
+  }
+
+  // Whether Nova's next audit ends with an error, because it pins CPUs twice: it gives an instance
+  // that is resized in place its new cells, and counts them for the migration once more (T-395). In
+  // Berth such an instance ends no audit (T-284).
+  bool EndsNextAudit(const Json& step, const std::string& at) {
+    const Json error = step.value("rebuilt", Json::object()).value("error", Json());
+    if (error.is_null()) return false;
+    if (error.value("class", "") == "CPUPinningInvalid" && life_.ResizesInPlace()) {
+      report_->Except("T-284", at, "account built anew");
+    } else {
+      Fail(at, "no account is recorded");
+    }
+    return true;
+  }
+
+  // Adds the units of new instances to those that Nova would find if it started now (T-155).
+  void AddUnstoredUnits(const std::string& at, Json* want) {
+    const std::vector<std::string> units = life_.UnstoredUnits();
+    if (!units.empty()) report_->Except("T-155", at, "named units");
+    for (const std::string& unit : units) (*want)["named_units_assigned"].push_back(unit);
+  }
+
+  // Nova keeps a device for its owner as long as the owner has a record on the node, or a migration
+  // that is not over, also if Nova's account counts the owner no more. In Berth the account says
+  // who has a device (T-394), and such an owner does not count (T-112, T-129).
+  void DropStrayDevices(const Json& naive, const std::string& at, Json* want) {
+    const Json devices = want->value("pci_devices", Json::object());
+    const Json& owned = naive.at("pci_devices");
+    for (const auto& [address, device] : devices.items()) {
+      const std::string owner = OwnerOf(device);
+      const bool has = std::find(owned.begin(), owned.end(), Json(owner)) != owned.end();
+      if (has || Tracks(*want, owner)) continue;
+      report_->Except("T-394", at, "pci_devices");
+      (*want)["pci_devices"].erase(address);
+    }
   }
 
   // Leaves the uses as recorded, and takes everything else from the naive account.
@@ -266,9 +312,8 @@ class Comparison {
   }
 
   void CompareInstance(Json want, const Json& got, const std::string& at) {
-    // An instance without a node is not placed, whatever ids its cells have.
     if (want.contains("numa") && want["numa"].is_array() && want["node"].is_null()) {
-      for (Json& cell : want["numa"]) cell["host_cell"] = -1;
+      Unplace(got.at("numa"), at, &want["numa"]);
     }
     want.erase("named_units");  // which units is not compared; their number is above
     const Json context = want["migration_context"];
@@ -284,6 +329,19 @@ class Comparison {
       const bool devices = key == "new_pci_devices" || key == "old_pci_devices";
       if (devices ? found.size() == value.size() : found == value) continue;
       Fail(at, absl::StrCat("context.", key, ": ", found.dump(), ", not ", value.dump()));
+    }
+  }
+
+  // A cell that Berth has not placed has no host cell, whatever id Nova's cell has. It has no CPU
+  // for emulator threads either. Nova leaves this CPU in the record after an abort (T-165).
+  void Unplace(const Json& got, const std::string& at, Json* want) {
+    for (size_t i = 0; i < want->size() && i < got.size(); ++i) {
+      Json& cell = (*want)[i];
+      if (got[i].at("host_cell") != -1) continue;
+      cell["host_cell"] = -1;
+      if (cell.at("reserved_cpus").empty()) continue;
+      report_->Except("T-165", at, "instance.numa.reserved_cpus");
+      cell["reserved_cpus"] = Json::array();
     }
   }
 

@@ -1,8 +1,10 @@
 #include "tests/oracle/nova/node_life.h"
 
+#include <algorithm>
+
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_format.h"
+#include "tests/oracle/nova/nova_tracker.h"
 #include "tests/oracle/nova/record_form.h"
 #include "tests/processes/short_uuid.h"
 
@@ -14,21 +16,12 @@ using tracker::Migration;
 using tracker::MigrationContext;
 using tracker::OpenClaim;
 
+constexpr const char* kUnits = "named_units_assigned";
+
 const Json& Field(const Json& from, const char* key) {
   static const Json null;
   const auto found = from.find(key);
   return found == from.end() ? null : *found;
-}
-
-// The reason that a refusal has to give about memory (T-159, T-160), or nothing if memory suffices.
-std::vector<std::string> MemoryReasons(const tracker::Flavor& flavor,
-                                       const tracker::ClaimLimits& limits,
-                                       const tracker::NaiveAccount& before) {
-  if (!limits.memory_mib.has_value()) return {};
-  const int64_t free = *limits.memory_mib - before.memory_mib_used;
-  if (flavor.memory_mib <= free) return {};
-  return {absl::StrFormat("Free memory %.2f MB < requested %d MB", static_cast<double>(free),
-                          flavor.memory_mib)};
 }
 
 // Sets the reasons of the answer. Reasons about memory are set apart, and must be `memory`, if the
@@ -51,15 +44,6 @@ void SetReasons(const absl::Status& status, const std::vector<std::string>& memo
     outcome->wrong = absl::StrCat("T-159: ", Json(outcome->memory_reasons).dump(), ", not ",
                                   Json(memory).dump());
   }
-}
-
-// The rule by which Berth refuses a claim that the recorded Nova granted, if any rule can be it.
-std::string RuleAgainst(const Json& step) {
-  if (!step.at("expect").contains("ok")) return "";
-  const Json decided = step.value("decided_by_rule", Json::object());
-  if (decided.empty()) return "T-277";
-  const std::string rule = decided.value("*", "");
-  return rule == "T-159, T-162" || rule == "T-163" ? rule : "";
 }
 
 }  // namespace
@@ -109,6 +93,7 @@ StepOutcome NodeLife::Do(const Json& step) {
       (op == "instance_claim" && granted)) {
     stored_failed_builds_ = account_.failed_builds();
   }
+  if (step.contains("expect")) recorded_ = step.at("expect");
   return outcome;
 }
 
@@ -122,6 +107,13 @@ StepOutcome NodeLife::ClaimInstance(const Json& step) {
   const auto memory = MemoryReasons(instance.flavor, request.limits, CountAll());
   const tracker::NodeAccount before = account_;
   const auto claim = tracker::ClaimInstance(settings_, request, &account_);
+  const auto ask = [&](tracker::NodeAccount* account) {
+    return tracker::ClaimInstance(settings_, request, account).status();
+  };
+  if (claim.ok() && IsRefusedForLag(step, ask, &outcome)) {
+    account_ = before;
+    return outcome;
+  }
   SetReasons(claim.status(), memory, &outcome);
   if (claim.ok()) {
     Record(step, *claim, &outcome);
@@ -133,16 +125,14 @@ StepOutcome NodeLife::ClaimInstance(const Json& step) {
       request.instance.assigned.topology.reset();
       request.instance.flavor.extra_specs.clear();
     }
-    tracker::NodeAccount relaxed = rule == "T-277" ? WithFreePages() : account_;
+    tracker::NodeAccount relaxed = rule == "T-277" ? WithFreePages(account_) : account_;
     if (!rule.empty()) {
       auto granted = tracker::ClaimInstance(settings_, request, &relaxed);
       if (granted.ok()) granted->instance.flavor = instance.flavor;
       RecordAnyway(step, rule, granted, &outcome);
     }
   }
-  const bool recorded = claim.ok() || !outcome.refused_by.empty();
-  const Instance& claimed = instances_.at(outcome.instance);
-  if (recorded && !claimed.assigned.units.empty()) unstored_units_.insert(claimed.uuid);
+  if (claim.ok() || !outcome.refused_by.empty()) RememberUnits(step, &outcome);
   return outcome;
 }
 
@@ -155,27 +145,32 @@ StepOutcome NodeLife::ClaimMove(const Json& step) {
   request.instance = instance;
   request.new_flavor = instance.flavor;
   if (step.contains("new_flavor")) request.new_flavor = world_.flavors.at(step.at("new_flavor"));
-  request.migration =
-      step.contains("migration")
-          ? migrations_.at(ReadUuid(step.at("migration")))
-          : tracker::NewMigration(ReadUuid(step.at("expect").at("migration").at("uuid")), instance,
-                                  request.new_flavor, world_.self, now());
+  request.migration = step.contains("migration")
+                          ? migrations_.at(ReadUuid(step.at("migration")))
+                          : MigrationOfNova(ReadUuid(step.at("expect").at("migration").at("uuid")),
+                                            instance, request.new_flavor, world_.self, now());
   request.limits = ReadLimits(Field(step, "limits"));
   request.units = ReadUnits(Field(step, "allocations"));
   const auto memory = MemoryReasons(request.new_flavor, request.limits, CountAll());
   const tracker::NodeAccount before = account_;
   const auto claim = tracker::ClaimMove(settings_, request, &account_);
-  SetReasons(claim.status(), memory, &outcome);
+  const auto ask = [&](tracker::NodeAccount* account) {
+    return tracker::ClaimMove(settings_, request, account).status();
+  };
+  const bool lags = claim.ok() && IsRefusedForLag(step, ask, &outcome);
+  if (!lags) SetReasons(claim.status(), memory, &outcome);
   outcome.instance = instance.uuid;
   outcome.migration = request.migration.uuid;
-  if (claim.ok()) {
+  if (lags) {
+    account_ = before;
+  } else if (claim.ok()) {
     Record(step, *claim, &outcome);
     return outcome;
   }
   if (!(account_ == before)) outcome.wrong = "T-156: a refused claim changed the account";
   if (const std::string rule = RuleAgainst(step); rule == "T-277" || rule == "T-159, T-162") {
     if (rule != "T-277") request.limits.memory_mib.reset();
-    tracker::NodeAccount relaxed = rule == "T-277" ? WithFreePages() : account_;
+    tracker::NodeAccount relaxed = rule == "T-277" ? WithFreePages(account_) : account_;
     RecordAnyway(step, rule, tracker::ClaimMove(settings_, request, &relaxed), &outcome);
     if (!outcome.refused_by.empty()) return outcome;
   }
@@ -311,12 +306,53 @@ void NodeLife::RecordAnyway(const Json& step, const std::string& rule,
 // Nova stores the named units of a new instance only when the build saves the instance next, which
 // the recorder never did. So an audit forgets them.
 void NodeLife::ForgetUnits() {
-  for (const tracker::Uuid& uuid : unstored_units_) {
+  for (const auto& [uuid, units] : unstored_units_) {
     Instance instance = instances_.at(uuid);
     instance.assigned.units.clear();
     PutInstance(std::move(instance));
   }
   unstored_units_.clear();
+}
+
+// Nova's tracker has the units of the new instance in memory: so many more than before.
+void NodeLife::RememberUnits(const Json& step, StepOutcome* outcome) {
+  const Instance& claimed = instances_.at(outcome->instance);
+  std::multiset<std::string> classes = UnitClasses(world_, Field(recorded_, kUnits));
+  for (const tracker::NamedUnit& unit : claimed.assigned.units) {
+    classes.insert(unit.resource_class);
+  }
+  const Json& expect = step.at("expect");
+  if (expect.contains("ok") && classes != UnitClasses(world_, Field(expect, kUnits))) {
+    outcome->wrong = "T-158: the instance has other units than in Nova";
+  }
+  if (!claimed.assigned.units.empty()) {
+    unstored_units_.insert_or_assign(claimed.uuid, claimed.assigned.units);
+  }
+}
+
+std::vector<std::string> NodeLife::UnstoredUnits() const {
+  std::vector<std::string> names;
+  const tracker::NaiveAccount counted = CountAll();
+  for (const auto& [unit, owner] : counted.unit_owners) {
+    const auto found = unstored_units_.find(owner);
+    if (found == unstored_units_.end()) continue;
+    const std::vector<tracker::NamedUnit>& units = found->second;
+    if (std::find(units.begin(), units.end(), unit) != units.end()) names.push_back(unit.name);
+  }
+  return names;
+}
+
+bool NodeLife::IsRefusedForLag(const Json& step,
+                               const std::function<absl::Status(tracker::NodeAccount*)>& claim,
+                               StepOutcome* outcome) const {
+  const Json& error = Field(step.at("expect"), "error");
+  if (error.is_null() || recorded_.is_null()) return false;
+  tracker::NodeAccount of_nova = AccountOfNova(world_, recorded_);
+  const auto refusal = tracker::RefusalOf(claim(&of_nova));
+  if (!refusal.has_value() || Json(refusal->reasons) != Field(error, "reasons")) return false;
+  outcome->lags = true;
+  outcome->reasons = refusal->reasons;
+  return true;
 }
 
 void NodeLife::PutInstance(Instance instance) {
@@ -335,23 +371,6 @@ tracker::NaiveAccount NodeLife::CountAll() const {
   std::vector<Migration> migrations;
   for (const auto& [uuid, migration] : migrations_) migrations.push_back(migration);
   return tracker::CountNaively(world_.self, world_.resources, instances_, migrations);
-}
-
-// The account of a host that has as many free pages of the smallest size as this one has pages,
-// used and reserved ones included.
-tracker::NodeAccount NodeLife::WithFreePages() const {
-  tracker::NodeAccount relaxed = account_;
-  if (!account_.resources().topology.has_value()) return relaxed;
-  tracker::NodeResources resources = account_.resources();
-  for (size_t i = 0; i < resources.topology->cells.size(); ++i) {
-    tracker::NumaPages& smallest = resources.topology->cells[i].pages.front();
-    const auto& used = account_.owners().cells()[i].usage.pages_by_size_kib;
-    const auto found = used.find(smallest.size_kib);
-    if (found != used.end()) smallest.total += found->second;
-    smallest.reserved = 0;
-  }
-  relaxed.SetResources(std::move(resources));
-  return relaxed;
 }
 
 Json NodeLife::Naive() const { return DescribeNaively(world_, CountAll(), stored_failed_builds_); }

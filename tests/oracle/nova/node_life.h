@@ -7,6 +7,7 @@
 #define BERTH_TESTS_ORACLE_NOVA_NODE_LIFE_H_
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <set>
 #include <string>
@@ -34,6 +35,9 @@ struct StepOutcome {
   // The rule by which Berth refuses what Nova granted. The records are those that Berth writes
   // without this rule, so the life goes on like Nova's. Empty: none.
   std::string refused_by;
+  // True: Nova refuses what Berth grants, because Nova's account still counts what is gone. Berth's
+  // claim is taken back, so the life goes on like Nova's.
+  bool lags = false;
 };
 
 class NodeLife {
@@ -43,8 +47,8 @@ class NodeLife {
   StepOutcome Do(const Json& step);
 
   const tracker::NodeAccount& account() const { return account_; }
-  // True: instances have named units that no record of Nova has. See ForgetUnits.
-  bool has_unstored_units() const { return !unstored_units_.empty(); }
+  // The named units that count on the node and that no record of Nova has. See ForgetUnits.
+  std::vector<std::string> UnstoredUnits() const;
   int64_t stored_failed_builds() const { return stored_failed_builds_; }
   // The naive account over all records.
   Json Naive() const;
@@ -62,7 +66,6 @@ class NodeLife {
   void SetInstance(const Json& step);
   void SetMigration(const Json& step);
   tracker::NaiveAccount CountAll() const;
-  tracker::NodeAccount WithFreePages() const;
   void Write(const tracker::Ending& ending);
   // Puts the records of a claim into the account.
   void Put(const Json& step, const tracker::OpenClaim& claim);
@@ -71,6 +74,12 @@ class NodeLife {
   void RecordAnyway(const Json& step, const std::string& rule,
                     const absl::StatusOr<tracker::OpenClaim>& claim, StepOutcome* outcome);
   void ForgetUnits();
+  void RememberUnits(const Json& step, StepOutcome* outcome);
+  // Whether Nova refuses the claim, and `claim` is refused for the same reasons on a node that has
+  // what Nova counts before the step. Sets the outcome if so.
+  bool IsRefusedForLag(const Json& step,
+                       const std::function<absl::Status(tracker::NodeAccount*)>& claim,
+                       StepOutcome* outcome) const;
   void PutInstance(tracker::Instance instance);
   void PutMigration(tracker::Migration migration);
   absl::Time now() const { return absl::FromUnixSeconds(steps_); }
@@ -85,7 +94,8 @@ class NodeLife {
   // Migrations as Nova left them when it refused a move. They are written with the next
   // set_migration.
   std::map<tracker::Uuid, tracker::Migration> refused_;
-  std::set<tracker::Uuid> unstored_units_;  // instances
+  std::map<tracker::Uuid, std::vector<tracker::NamedUnit>> unstored_units_;  // by instance
+  Json recorded_;  // Nova's account after the last step that has one. Null: none yet
   int64_t stored_failed_builds_ = 0;
   int64_t steps_ = 0;
 };

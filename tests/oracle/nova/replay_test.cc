@@ -1,32 +1,9 @@
 // Recordings that the replay must not excuse: each is a passing one with one thing changed.
-#include "tests/oracle/nova/replay.h"
-
-#include <cstdlib>
-#include <fstream>
-#include <functional>
-
 #include "gtest/gtest.h"
+#include "tests/oracle/nova/replay_lines.h"
 
 namespace berth::oracle::nova {
 namespace {
-
-Report ReplayLines(const std::vector<Json>& lines) {
-  const std::string path = testing::TempDir() + "/nova_replay_test.jsonl";
-  std::ofstream file(path);
-  for (const Json& line : lines) file << line.dump() << "\n";
-  file.close();
-  return ReplayFile(path);
-}
-
-// Expects that `line` passes, and fails with the change.
-void ExpectNoticed(const Json& line, const std::function<void(Json&)>& change) {
-  const Report before = ReplayLines({line});
-  for (const std::string& failure : before.failures) ADD_FAILURE() << failure;
-  EXPECT_GT(before.passed, 0);
-  Json changed = line;
-  change(changed);
-  EXPECT_FALSE(ReplayLines({changed}).failures.empty()) << changed.dump();
-}
 
 // A new node with a configured ratio and nothing on it.
 Json Audit() {
@@ -62,109 +39,6 @@ TEST(NovaReplay, RulesThatDecideNothing) {
     line["expect"]["node"]["local_gb_used"] = 1;
     line["decided_by_rule"] = {{"local_gb_used", "T-108"}};
   });
-}
-
-// A claim of 1 GiB, pinned and without a page size, on a host of which half the pages are used.
-Json Claim() {
-  return Json::parse(R"({"case": "pinned", "setup": {
-    "host": "h1", "node": "n1", "node_uuid": "u1",
-    "options": {"reserved_host_cpus": 0, "reserved_host_disk_mb": 0, "reserved_host_memory_mb": 0},
-    "facts": {"vcpus": 4, "memory_mb": 4096, "local_gb": 10},
-    "cells": [{"id": 0, "socket": 0, "cpuset": [0, 1, 2, 3], "pcpuset": [0, 1, 2, 3],
-               "siblings": [[0], [1], [2], [3]], "memory_mb": 4096,
-               "mempages": [{"size_kb": 4, "total": 393216, "reserved": 0}]}],
-    "flavors": {"f1": {"id": 1, "vcpus": 1, "memory_mb": 1024, "root_gb": 0, "ephemeral_gb": 0,
-                       "swap_mb": 0, "extra_specs": {"hw:cpu_policy": "dedicated"}}}},
-   "start": {"node": {"vcpus_used": 0, "memory_mb_used": 0}, "stats": {}, "tracked_instances": [],
-             "tracked_migrations": {}, "cells": [{"id": 0, "cpu_usage": 0, "memory_usage_mb": 0,
-             "pages_used": {"4": 0}, "pinned_cpus": []}]},
-   "steps": []})");
-}
-
-Json WantedCell(const Json& host_cell, const Json& pinning) {
-  return {{"host_cell", host_cell},      {"memory_mb", 1024},  {"page_size_kb", nullptr},
-          {"pinned_cpus", {0}},          {"pinning", pinning}, {"reserved_cpus", Json::array()},
-          {"shared_cpus", Json::array()}};
-}
-
-Json Created(const std::string& uuid) {
-  return {{"op", "create_instance"},
-          {"record",
-           {{"uuid", uuid},
-            {"project_id", "p"},
-            {"vm_state", "building"},
-            {"flavor", "f1"},
-            {"boot_from_volume", false},
-            {"numa", Json::array({WantedCell(nullptr, Json::object())})}}}};
-}
-
-// The claim that is the `number`th on the node, which Nova grants.
-Json Granted(const std::string& uuid, int number) {
-  Json tracked = Json::array({"a"});
-  Json pinned = Json::array({0});
-  if (number == 2) {
-    tracked.push_back("b");
-    pinned.push_back(1);
-  }
-  return {{"op", "instance_claim"},
-          {"instance", uuid},
-          {"node", "n1"},
-          {"claim", "c" + uuid},
-          {"limits", nullptr},
-          {"allocations", nullptr},
-          {"rebuilt", Json::object()},
-          {"expect",
-           {{"ok", true},
-            {"node", {{"vcpus_used", number}, {"memory_mb_used", 1024 * number}}},
-            {"stats",
-             {{"num_instances", number},
-              {"num_proj_p", number},
-              {"num_task_None", number},
-              {"num_vm_building", number},
-              {"io_workload", number}}},
-            {"tracked_instances", tracked},
-            {"tracked_migrations", Json::object()},
-            {"cells", Json::array({{{"id", 0},
-                                    {"cpu_usage", 0},
-                                    {"memory_usage_mb", 1024 * number},
-                                    {"pages_used", {{"4", 262144 * number}}},
-                                    {"pinned_cpus", pinned}}})},
-            {"instance",
-             {{"flavor", "f1"},
-              {"host", "h1"},
-              {"node", "n1"},
-              {"migration_context", nullptr},
-              {"numa", Json::array({WantedCell(0, {{"0", number - 1}})})}}}}}};
-}
-
-Json TwoClaims() {
-  Json line = Claim();
-  line["steps"] = Json::array({Created("a"), Granted("a", 1), Created("b"), Granted("b", 2)});
-  return line;
-}
-
-TEST(NovaReplay, FreePagesOfPinnedGuests) {
-  const Report report = ReplayLines({TwoClaims()});
-  EXPECT_EQ(report.exceptions_by_rule, (std::map<std::string, int>{{"T-277", 1}}));  // T-277
-  ExpectNoticed(TwoClaims(), [](Json& line) {
-    line["steps"][3]["expect"]["instance"]["numa"][0]["page_size_kb"] = 4;
-  });
-  ExpectNoticed(TwoClaims(), [](Json& line) {
-    line["steps"][3]["expect"]["instance"]["numa"][0]["pinning"]["0"] = 2;
-  });
-  ExpectNoticed(TwoClaims(),
-                [](Json& line) { line["steps"][3]["expect"]["cells"][0]["pinned_cpus"] = {0}; });
-}
-
-TEST(NovaReplay, MemoryWithoutALimit) {
-  Json line = Claim();
-  line["steps"] = Json::array({Created("a"), Granted("a", 1)});
-  line["steps"][1]["limits"] = {{"memory_mb", 1023}, {"numa_topology", nullptr}};
-  line["steps"][1]["decided_by_rule"] = {{"*", "T-159, T-162"}};
-  ExpectNoticed(line, [](Json& one) { one["steps"][1]["limits"] = nullptr; });
-  ExpectNoticed(line, [](Json& one) { one["steps"][1]["limits"]["memory_mb"] = 1024; });
-  ExpectNoticed(line, [](Json& one) { one["steps"][1].erase("decided_by_rule"); });
-  ExpectNoticed(line, [](Json& one) { one["steps"][1]["expect"]["node"]["vcpus_used"] = 0; });
 }
 
 // A life in which a claim fails, and then one that is the second of its instance.
