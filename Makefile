@@ -9,7 +9,7 @@ help:
 	@echo 'make test     build everything and run all tests (cold: about half an hour on two cores)'
 	@echo 'make check    build with clang, run linters, run tests under sanitizers'
 	@echo 'make mutants  break the product in many ways; a test must find each'
-	@echo 'make oracle FILES="a.jsonl b.jsonl"   replay recorded answers of OpenStack against placement and the tracker'
+	@echo 'make oracle FILES="a.jsonl folder"   replay recorded answers of OpenStack against placement and the tracker'
 	@echo 'make bench    measure Berth, pgbench, a bare gRPC echo and OpenStack Placement on this machine'
 	@echo 'make fleet    measure placement with ten thousand made-up hosts on this machine'
 	@echo 'make install  install the release build under PREFIX (default /usr/local); DESTDIR is honoured'
