@@ -1,8 +1,5 @@
 #include "tracker/account/leftovers.h"
 
-#include <algorithm>
-
-#include "tracker/account/gates.h"
 #include "tracker/account/migration_status.h"
 
 namespace berth::tracker {
@@ -68,20 +65,6 @@ std::vector<EvacuatedGuest> FindEvacuated(const std::string& host, const std::se
     evacuated.push_back(guest);
   }
   return evacuated;
-}
-
-std::vector<Uuid> FindUntouched(const std::vector<Migration>& migrations, absl::Time now,
-                                absl::Duration age) {
-  std::vector<Uuid> untouched;
-  for (const Migration& migration : migrations) {
-    if (StatusOf(migration.status).progress != Progress::kInProgress) continue;
-    if (migration.status == "finished") continue;
-    if (now - migration.updated_at.value_or(migration.created_at) > age) {
-      untouched.push_back(migration.uuid);
-    }
-  }
-  std::sort(untouched.begin(), untouched.end());
-  return untouched;
 }
 
 }  // namespace berth::tracker

@@ -1,6 +1,6 @@
 // Finds what ended moves and deleted instances left on a node: allocations of deleted instances,
-// allocations that nobody knows, guests that were evacuated, and migrations that nobody touches. An
-// audit tells people what these functions find (tracker/audit/left_behind.h).
+// allocations that nobody knows, and guests that were evacuated. An audit tells people what these
+// functions find (tracker/audit/left_behind.h).
 //
 // Pure functions. They decide what should be done, and change nothing.
 #ifndef BERTH_TRACKER_ACCOUNT_LEFTOVERS_H_
@@ -11,7 +11,6 @@
 #include <string>
 #include <vector>
 
-#include "absl/time/time.h"
 #include "tracker/account/account.h"
 #include "tracker/account/records.h"
 #include "tracker/ground/uuid.h"
@@ -73,11 +72,6 @@ std::vector<EvacuatedGuest> FindEvacuated(const std::string& host, const std::se
                                           const std::set<Uuid>& guests,
                                           const std::map<Uuid, Migration>& migrations,
                                           const std::map<Uuid, Instance>& records);
-
-// Returns the uuids of the migrations that are not over and that nobody has changed for longer than
-// `age`, sorted. A resize that waits for its user (`finished`) is left out (T-132).
-std::vector<Uuid> FindUntouched(const std::vector<Migration>& migrations, absl::Time now,
-                                absl::Duration age);
 
 }  // namespace berth::tracker
 

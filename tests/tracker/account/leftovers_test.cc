@@ -12,7 +12,6 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
-const absl::Time kStart = absl::UnixEpoch();
 const Flavor kFlavor = MakeFlavor("f", 1, 512, 1);
 
 TEST(Consumers, EveryVerdict) {
@@ -101,22 +100,6 @@ TEST(Evacuated, AnInstanceWithoutRecordIsGone) {
   migration.type = MigrationType::kLive;
   EXPECT_THAT(FindEvacuated("h1", {"node-1"_uuid}, {"i"_uuid}, {{"m"_uuid, migration}}, {}),
               IsEmpty());
-}
-
-TEST(Untouched, AMigrationThatNobodyChangesIsListed) {
-  const Instance instance = MakeInstance("i", kHere, kFlavor);
-  Migration migration = MakeMigration(instance, MigrationType::kLive, "running", kHere, kThere);
-  const auto listed = [&](absl::Duration after) {
-    return FindUntouched({migration}, kStart + after, absl::Hours(24));
-  };
-  EXPECT_THAT(listed(absl::Hours(24)), IsEmpty());
-  EXPECT_THAT(listed(absl::Hours(25)), ElementsAre("m"_uuid));  // T-132
-  migration.updated_at = kStart + absl::Hours(2);
-  EXPECT_THAT(listed(absl::Hours(25)), IsEmpty());
-  for (const char* status : {"finished", "completed", "error"}) {
-    migration.status = status;
-    EXPECT_THAT(listed(absl::Hours(99)), IsEmpty()) << status;  // T-132
-  }
 }
 
 }  // namespace
