@@ -29,17 +29,6 @@ absl::Status CheckContext(const Instance& instance, const Migration& migration) 
                    " holds nothing about migration ", migration.uuid.ToString()));
 }
 
-// Gives the instance the values after the move, and puts it on the destination.
-void Arrive(const Migration& migration, Instance* instance) {
-  const MigrationContext& context = *instance->context;
-  instance->on = migration.destination;
-  instance->assigned = context.new_assigned;
-  instance->device_requests = context.new_device_requests;
-  if (migration.type == MigrationType::kResize && context.new_flavor.has_value()) {
-    instance->flavor = *context.new_flavor;
-  }
-}
-
 // Whether an abort comes too late, because what was claimed is in use. After a resize in place this
 // is so if the instance has another flavor than before.
 bool HasEnded(const OpenClaim& claim, const Instance* instance, const Migration* migration) {
@@ -120,29 +109,6 @@ absl::StatusOr<Ending> RevertMove(const Instance& instance, const Migration& mig
   ending.instance->assigned = context.old_assigned;
   ending.instance->device_requests = context.old_device_requests;
   ending.instance->context.reset();
-  return ending;
-}
-
-absl::StatusOr<Ending> FinishMove(const Instance& instance, const Migration& migration) {
-  BERTH_RETURN_IF_ERROR(CheckContext(instance, migration));
-  Ending ending{instance, migration, AllocationChange::kNone};
-  Arrive(migration, &*ending.instance);
-  ending.instance->vm_state = "resized";
-  ending.instance->task_state.clear();
-  ending.migration->status = "finished";
-  return ending;
-}
-
-absl::StatusOr<Ending> FinishArrival(const Instance& instance, const Migration& migration) {
-  BERTH_RETURN_IF_ERROR(CheckContext(instance, migration));
-  const bool evacuated = migration.type == MigrationType::kEvacuation;
-  // The source of an evacuation is away. Its allocations are removed when it is back (T-148).
-  Ending ending{instance, migration,
-                evacuated ? AllocationChange::kNone : AllocationChange::kReleaseMigration};
-  Arrive(migration, &*ending.instance);
-  ending.instance->task_state.clear();
-  ending.instance->context.reset();
-  ending.migration->status = evacuated ? "done" : "completed";
   return ending;
 }
 

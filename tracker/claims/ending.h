@@ -58,18 +58,6 @@ absl::StatusOr<Ending> ConfirmMove(const Instance& instance, const Migration& mi
 // migration.
 absl::StatusOr<Ending> RevertMove(const Instance& instance, const Migration& migration);
 
-// Switches a resized or cold-migrated instance to its destination. Source and destination both
-// count until the user confirms or reverts.
-//
-// FailedPrecondition if the instance has no context of this migration.
-absl::StatusOr<Ending> FinishMove(const Instance& instance, const Migration& migration);
-
-// Ends an evacuation or a live migration: the instance is on its destination with the values that
-// were claimed there (T-177, T-179).
-//
-// FailedPrecondition if the instance has no context of this migration.
-absl::StatusOr<Ending> FinishArrival(const Instance& instance, const Migration& migration);
-
 }  // namespace berth::tracker
 
 #endif  // BERTH_TRACKER_CLAIMS_ENDING_H_

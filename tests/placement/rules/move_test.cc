@@ -52,12 +52,12 @@ TEST(RulesMove, EachEndSettlesBothSidesInOneCommand) {
       const int64_t commands = move.world().commands();
       ASSERT_EQ(move.Answer(move.End(one.end, one.host)), "OK");
       EXPECT_EQ(move.world().commands(), commands + 1);
-      EXPECT_EQ(move.Migration()->status, one.status);  // T-173, T-174, T-177, T-178
+      EXPECT_EQ(move.Migration()->status, one.status);  // T-173, T-174, T-177, T-178, T-179
       EXPECT_EQ(move.Held("vm"), one.instance);         // T-173, T-174, T-148, T-178, T-221
       EXPECT_EQ(move.Held("move"), "");                 // T-173, T-174, T-221
       EXPECT_EQ(*move.Instance()->node,
-                move.world().provider(one.host == 1 ? "n1" : "n2"));  // T-174, T-177
-      EXPECT_EQ(move.Instance()->details, move.On(one.host).details);
+                move.world().provider(one.host == 1 ? "n1" : "n2"));   // T-174, T-177, T-179
+      EXPECT_EQ(move.Instance()->details, move.On(one.host).details);  // T-177, T-179, T-287
       CheckSafety(move.world().state());
     }
   }

@@ -5,6 +5,7 @@
 #include "gtest/gtest.h"
 #include "tests/processes/short_uuid.h"
 #include "tests/tracker/account/sample_records.h"
+#include "tests/tracker/claims/arrivals.h"
 #include "tracker/claims/answers.h"
 #include "tracker/claims/claim.h"
 
@@ -140,16 +141,16 @@ TEST(AbortClaim, LeavesAMoveThatHasEnded) {
   for (MigrationType type :
        {MigrationType::kResize, MigrationType::kLive, MigrationType::kEvacuation}) {
     Moved moved(type);
-    const auto ending = type == MigrationType::kResize
-                            ? FinishMove(moved.claim.instance, *moved.claim.migration)
-                            : FinishArrival(moved.claim.instance, *moved.claim.migration);
-    WriteTo(*ending, &moved.account);
+    const Ending ending = type == MigrationType::kResize
+                              ? WaitingForUser(moved.claim.instance, *moved.claim.migration)
+                              : Succeeded(moved.claim.instance, *moved.claim.migration);
+    WriteTo(ending, &moved.account);
     const NodeAccount before = moved.account;
     const auto abort = [&](const Instance& instance, const Migration& migration) {
       ExpectNothing(AbortClaim(moved.claim, &instance, &migration, "failed", &moved.account));
       EXPECT_EQ(moved.account, before);
     };
-    abort(*ending->instance, *ending->migration);
+    abort(*ending.instance, *ending.migration);
     Instance switched = moved.claim.instance;  // the end of the move is not written yet
     switched.on = kHere;
     abort(switched, *moved.claim.migration);
@@ -161,8 +162,8 @@ TEST(AbortClaim, LeavesAMoveThatHasEnded) {
 
 TEST(EndOfMove, OnlyAFinishedMoveIsConfirmed) {
   const Moved moved(MigrationType::kResize);
-  const auto switched = FinishMove(moved.claim.instance, *moved.claim.migration);
-  Migration migration = *switched->migration;
+  const Ending switched = WaitingForUser(moved.claim.instance, *moved.claim.migration);
+  Migration migration = *switched.migration;
   const auto confirms = [&](const Instance& instance) {
     const absl::Status status = ConfirmMove(instance, migration).status();
     EXPECT_TRUE(status.ok() || absl::IsFailedPrecondition(status)) << status;
@@ -171,11 +172,11 @@ TEST(EndOfMove, OnlyAFinishedMoveIsConfirmed) {
   for (const char* status :
        {"pre-migrating", "post-migrating", "error", "confirmed", "reverting"}) {
     migration.status = status;
-    EXPECT_FALSE(confirms(*switched->instance)) << status;  // T-173
+    EXPECT_FALSE(confirms(*switched.instance)) << status;  // T-173
   }
   migration.status = "confirming";
-  EXPECT_TRUE(confirms(*switched->instance));
-  Instance other = *switched->instance;
+  EXPECT_TRUE(confirms(*switched.instance));
+  Instance other = *switched.instance;
   other.context->migration_uuid = "another"_uuid;
   EXPECT_FALSE(confirms(other));  // T-173: it is in another move
   other.context.reset();
@@ -188,26 +189,25 @@ TEST(EndOfMove, ConfirmAndRevert) {
   source.PutMigration(*moved.claim.migration);
   source.PutInstance(moved.claim.instance);
   const NodeAccount source_before = source;
-  const auto switched = FinishMove(moved.claim.instance, *moved.claim.migration);
-  ASSERT_TRUE(switched.ok());
-  WriteTo(*switched, &moved.account);
-  WriteTo(*switched, &source);
+  const Ending switched = WaitingForUser(moved.claim.instance, *moved.claim.migration);
+  WriteTo(switched, &moved.account);
+  WriteTo(switched, &source);
   EXPECT_EQ(source.used().vcpus, 1);  // T-133: kept for a way back
   EXPECT_EQ(moved.account.used().vcpus, 3);
   EXPECT_TRUE(moved.account.IsTracked("a"_uuid));
 
   NodeAccount confirmed = source;
-  const Ending confirm = *ConfirmMove(*switched->instance, *switched->migration);
+  const Ending confirm = *ConfirmMove(*switched.instance, *switched.migration);
   EXPECT_EQ(confirm.allocations, AllocationChange::kReleaseMigration);
   WriteTo(confirm, &confirmed);
   EXPECT_EQ(confirmed.used().vcpus, 0);                                  // T-173
   EXPECT_TRUE(confirmed.owners().cells()[0].usage.pinned_cpus.empty());  // T-173
   EXPECT_FALSE(confirm.instance->context.has_value());                   // T-173
 
-  Instance reverting = *switched->instance;
-  EXPECT_FALSE(RevertMove(reverting, *switched->migration).ok());  // T-174: the task must match
+  Instance reverting = *switched.instance;
+  EXPECT_FALSE(RevertMove(reverting, *switched.migration).ok());  // T-174: the task must match
   reverting.task_state = "resize_reverting";
-  const auto revert = RevertMove(reverting, *switched->migration);
+  const auto revert = RevertMove(reverting, *switched.migration);
   ASSERT_TRUE(revert.ok());
   WriteTo(*revert, &moved.account);
   WriteTo(*revert, &source);
@@ -221,10 +221,10 @@ TEST(EndOfMove, ConfirmAndRevert) {
 
 TEST(EndOfMove, AResizeInPlaceStaysTracked) {
   Moved moved(MigrationType::kResize, kHere);
-  const auto switched = FinishMove(moved.claim.instance, *moved.claim.migration);
-  WriteTo(*switched, &moved.account);
+  const Ending switched = WaitingForUser(moved.claim.instance, *moved.claim.migration);
+  WriteTo(switched, &moved.account);
   EXPECT_EQ(moved.account.used().vcpus, 4);
-  WriteTo(*ConfirmMove(*switched->instance, *switched->migration), &moved.account);
+  WriteTo(*ConfirmMove(*switched.instance, *switched.migration), &moved.account);
   EXPECT_EQ(moved.account.used().vcpus, 3);
   EXPECT_TRUE(moved.account.IsTracked("a"_uuid));  // T-175
   moved.account.DropInstance("a"_uuid);
@@ -233,33 +233,32 @@ TEST(EndOfMove, AResizeInPlaceStaysTracked) {
 
 TEST(EndOfMove, ARevertGivesBackTheNewSide) {
   Moved moved(MigrationType::kResize, kHere);
-  const auto switched = FinishMove(moved.claim.instance, *moved.claim.migration);
-  Instance reverting = *switched->instance;
+  const Ending switched = WaitingForUser(moved.claim.instance, *moved.claim.migration);
+  Instance reverting = *switched.instance;
   reverting.task_state = "resize_reverting";
-  WriteTo(*RevertMove(reverting, *switched->migration), &moved.account);
+  WriteTo(*RevertMove(reverting, *switched.migration), &moved.account);
   EXPECT_EQ(moved.account.used(), moved.before.used());
   EXPECT_EQ(moved.account.owners().cells()[0].usage.pinned_cpus,
             CpuSet({0}));  // T-176: the old side
 }
 
-TEST(EndOfMove, AnArrivalIsOneStep) {
+TEST(EndOfMove, AnArrivalIsCountedOnce) {
   for (MigrationType type : {MigrationType::kEvacuation, MigrationType::kLive}) {
     Moved moved(type);
+    NodeAccount source(kThere, PlainHost());
+    source.PutMigration(*moved.claim.migration);
+    source.PutInstance(moved.claim.instance);
+    EXPECT_EQ(source.used().vcpus, 1);
     const Amounts claimed = moved.account.used();
-    const auto ending = FinishArrival(moved.claim.instance, *moved.claim.migration);
-    ASSERT_TRUE(ending.ok());
-    EXPECT_EQ(ending->migration->status,
-              type == MigrationType::kLive ? "completed" : "done");  // T-177, T-179
-    EXPECT_EQ(ending->instance->on, kHere);                          // T-177, T-179
-    EXPECT_EQ(ending->instance->assigned,
-              moved.claim.instance.context->new_assigned);  // T-177, T-179, T-287
-    WriteTo(*ending, &moved.account);
+    const CpuSet pinned = moved.account.owners().cells()[0].usage.pinned_cpus;
+    EXPECT_EQ(pinned.Count(), 1);
+    const Ending arrived = Succeeded(moved.claim.instance, *moved.claim.migration);
+    WriteTo(arrived, &moved.account);
+    WriteTo(arrived, &source);
     EXPECT_EQ(moved.account.used(), claimed);  // T-177: counted exactly once
     EXPECT_TRUE(moved.account.IsTracked("a"_uuid));
-    Migration other = *moved.claim.migration;
-    other.uuid = "other"_uuid;
-    EXPECT_FALSE(FinishArrival(moved.claim.instance, other).ok());
-    EXPECT_FALSE(FinishMove(moved.claim.instance, other).ok());
+    EXPECT_EQ(moved.account.owners().cells()[0].usage.pinned_cpus, pinned);  // T-179, T-287
+    EXPECT_EQ(source.used().vcpus, 0);  // T-179: the source counts it no more
   }
 }
 

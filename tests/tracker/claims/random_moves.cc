@@ -3,6 +3,7 @@
 
 #include "tests/processes/short_uuid.h"
 #include "tests/tracker/account/sample_records.h"
+#include "tests/tracker/claims/arrivals.h"
 #include "tests/tracker/claims/random_life.h"
 
 namespace berth::tracker {
@@ -99,8 +100,7 @@ std::string RandomLife::Finish() {
   const Migration& migration = *MoveOf(found->uuid);
   const bool waits =
       migration.type == MigrationType::kResize || migration.type == MigrationType::kCold;
-  const auto ending = waits ? FinishMove(*found, migration) : FinishArrival(*found, migration);
-  Write(*ending);
+  Write(waits ? WaitingForUser(*found, migration) : Succeeded(*found, migration));
   return "finish";
 }
 
