@@ -223,22 +223,6 @@ OpenClaim MoveRecords(const MoveClaim& request, const HostAndNode& destination,
 
 }  // namespace
 
-Migration NewMigration(const Uuid& uuid, const Instance& instance, const Flavor& new_flavor,
-                       const HostAndNode& destination, absl::Time now) {
-  Migration migration;
-  migration.uuid = uuid;
-  migration.instance_uuid = instance.uuid;
-  migration.type =
-      instance.flavor.id == new_flavor.id ? MigrationType::kCold : MigrationType::kResize;
-  migration.status = "pre-migrating";
-  migration.source = instance.on;
-  migration.destination = destination;
-  migration.old_flavor_id = instance.flavor.id;
-  migration.new_flavor_id = new_flavor.id;
-  migration.created_at = now;
-  return migration;
-}
-
 absl::StatusOr<OpenClaim> ClaimInstance(const ClaimSettings& settings, const InstanceClaim& request,
                                         NodeAccount* account) {
   const Uuid& uuid = request.instance.uuid;

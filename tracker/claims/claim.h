@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "absl/time/time.h"
 #include "tracker/account/account.h"
 #include "tracker/claims/refusal.h"
 #include "tracker/claims/terms.h"
@@ -32,17 +31,12 @@ struct MoveClaim {
   std::string id;  // empty: the request is never a repeat
   Uuid node_uuid;
   Instance instance;    // as recorded
-  Migration migration;  // as recorded, or made by NewMigration
+  Migration migration;  // as recorded
   Flavor new_flavor;    // only a resize has another one than the instance
   ClaimLimits limits;
   std::vector<UnitAmount> units;
   std::string body{};  // see OpenClaim
 };
-
-// Returns a migration of the instance to `destination`, for a move that has no record yet (T-168).
-// It is a resize if the flavors differ, else a cold migration.
-Migration NewMigration(const Uuid& uuid, const Instance& instance, const Flavor& new_flavor,
-                       const HostAndNode& destination, absl::Time now);
 
 // Claims what an instance needs on the node where it is built or unshelved (T-155). The returned
 // records have host, node, placed cells, devices and units. Devices that placement has allocated

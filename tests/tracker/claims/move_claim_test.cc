@@ -269,19 +269,5 @@ TEST(Claims, NobodyClaimsForADeletedInstanceOrAMoveThatIsOver) {
   EXPECT_EQ(refused(), 3);
 }
 
-TEST(NewMigration, TheFlavorsSayWhichKind) {
-  const Instance instance = MakeInstance("a", kThere, MakeFlavor("small", 1, 256, 1));
-  const Migration cold =
-      NewMigration("m"_uuid, instance, instance.flavor, kHere, absl::UnixEpoch());
-  EXPECT_EQ(cold.type, MigrationType::kCold);  // T-168
-  EXPECT_EQ(cold.source, kThere);              // T-168
-  EXPECT_EQ(cold.destination, kHere);          // T-168
-  EXPECT_EQ(cold.status, "pre-migrating");     // T-168
-  EXPECT_EQ(
-      NewMigration("m"_uuid, instance, MakeFlavor("large", 2, 512, 1), kHere, absl::UnixEpoch())
-          .type,
-      MigrationType::kResize);  // T-168
-}
-
 }  // namespace
 }  // namespace berth::tracker
