@@ -5,8 +5,6 @@
 #include <string>
 #include <utility>
 
-#include "absl/strings/cord.h"
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "tracker/ground/status_macros.h"
 #include "tracker/settings/cpu_set.h"
@@ -16,24 +14,19 @@ namespace {
 
 // More than any host has. In KiB it still fits into 64 bits.
 constexpr int64_t kMemoryMibMax = int64_t{1} << 40;
-constexpr absl::string_view kPinningFaultPayload = "berth.pinning_fault";
 
-absl::Status PinningError(PinningFault fault, const HostCell& cell, const CpuSet& cpus,
-                          absl::string_view why) {
-  absl::Status status = absl::FailedPreconditionError(
+absl::Status PinningError(const HostCell& cell, const CpuSet& cpus, absl::string_view why) {
+  return absl::FailedPreconditionError(
       absl::StrCat("CPUs ", cpus.ToString(), " of host cell ", cell.offer.id, ": ", why));
-  status.SetPayload(kPinningFaultPayload, absl::Cord(absl::StrCat(static_cast<int>(fault))));
-  return status;
 }
 
 absl::Status PinCpus(const CpuSet& cpus, HostCell* host) {
   if (const CpuSet unknown = cpus.Without(host->offer.dedicated_cpus); !unknown.empty()) {
-    return PinningError(PinningFault::kCpuPinningUnknown, *host, unknown,
+    return PinningError(*host, unknown,
                         "a guest is pinned to these CPUs, but they are not in cpu_dedicated_set");
   }
   if (const CpuSet taken = cpus.And(host->usage.pinned_cpus); !taken.empty()) {
-    return PinningError(PinningFault::kCpuPinningInvalid, *host, taken,
-                        "these CPUs are already pinned to another guest");
+    return PinningError(*host, taken, "these CPUs are already pinned to another guest");
   }
   host->usage.pinned_cpus = host->usage.pinned_cpus.Or(cpus);
   return absl::OkStatus();
@@ -41,11 +34,11 @@ absl::Status PinCpus(const CpuSet& cpus, HostCell* host) {
 
 absl::Status UnpinCpus(const CpuSet& cpus, HostCell* host) {
   if (const CpuSet unknown = cpus.Without(host->offer.dedicated_cpus); !unknown.empty()) {
-    return PinningError(PinningFault::kCpuUnpinningUnknown, *host, unknown,
+    return PinningError(*host, unknown,
                         "a guest releases these CPUs, but they are not in cpu_dedicated_set");
   }
   if (const CpuSet free = cpus.Without(host->usage.pinned_cpus); !free.empty()) {
-    return PinningError(PinningFault::kCpuUnpinningInvalid, *host, free,
+    return PinningError(*host, free,
                         "a guest releases these CPUs, but no guest was pinned to them");
   }
   host->usage.pinned_cpus = host->usage.pinned_cpus.Without(cpus);
@@ -72,7 +65,7 @@ void MovePages(const GuestCell& guest, int sign, HostCell* host) {
 absl::Status CheckRecord(const GuestCell& guest, const HostCell& host) {
   for (const auto& [vcpu, cpu] : guest.pinning) {
     if (cpu >= 0 && cpu <= CpuSet::kMaxCpu) continue;
-    return PinningError(PinningFault::kCpuPinningUnknown, host, CpuSet(),
+    return PinningError(host, CpuSet(),
                         absl::StrCat("a guest is pinned to CPU ", cpu, ", which cannot exist"));
   }
   if (guest.memory_mib >= 0 && guest.memory_mib <= kMemoryMibMax) return absl::OkStatus();
@@ -127,13 +120,6 @@ absl::Status AddUsage(const GuestTopology& guest, std::vector<HostCell>* host) {
 
 absl::Status RemoveUsage(const GuestTopology& guest, std::vector<HostCell>* host) {
   return Change(guest, -1, host);
-}
-
-std::optional<PinningFault> PinningFaultOf(const absl::Status& status) {
-  const auto payload = status.GetPayload(kPinningFaultPayload);
-  int fault = 0;
-  if (!payload || !absl::SimpleAtoi(std::string(*payload), &fault)) return std::nullopt;
-  return static_cast<PinningFault>(fault);
 }
 
 }  // namespace berth::tracker

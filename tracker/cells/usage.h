@@ -4,7 +4,6 @@
 #ifndef BERTH_TRACKER_CELLS_USAGE_H_
 #define BERTH_TRACKER_CELLS_USAGE_H_
 
-#include <optional>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -12,14 +11,6 @@
 #include "tracker/facts/numa.h"
 
 namespace berth::tracker {
-
-// Why the CPUs of a guest could not be added or removed (T-284).
-enum class PinningFault {
-  kCpuPinningUnknown,    // the host cell does not offer the CPU as a dedicated CPU
-  kCpuPinningInvalid,    // another guest has the CPU
-  kCpuUnpinningUnknown,  // the host cell does not offer the CPU as a dedicated CPU
-  kCpuUnpinningInvalid,  // no guest has the CPU
-};
 
 // Returns all cells of a host, without any use by guests (T-286).
 std::vector<HostCell> UnusedCells(const NumaTopology& topology);
@@ -31,18 +22,15 @@ CpuSet CpusOf(const GuestCell& guest, const HostCell& host);
 // Adds what `guest` uses to the host cells on which its cells are placed. Cells that are not
 // placed, or are placed on a host cell that is not in `host`, add nothing (T-283).
 //
-// FailedPrecondition, with a PinningFault, if the guest has a CPU that the cell does not offer or
-// that another guest has (T-284). InvalidArgument if the guest has an impossible amount of memory.
-// After a failure `host` is as before, and other guests can be added.
+// FailedPrecondition, with the CPUs in its message, if the guest has a CPU that the cell does not
+// offer or that another guest has (T-284). InvalidArgument if the guest has an impossible amount of
+// memory. After a failure `host` is as before, and other guests can be added.
 absl::Status AddUsage(const GuestTopology& guest, std::vector<HostCell>* host);
 
 // Removes what AddUsage added. No amount falls below zero.
 //
 // Fails like AddUsage, if the guest has a CPU that the cell does not offer or that no guest has.
 absl::Status RemoveUsage(const GuestTopology& guest, std::vector<HostCell>* host);
-
-// Returns nothing if `status` is not a failure of AddUsage or RemoveUsage.
-std::optional<PinningFault> PinningFaultOf(const absl::Status& status);
 
 }  // namespace berth::tracker
 

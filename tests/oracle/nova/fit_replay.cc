@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "tests/oracle/nova/pci_form.h"
 #include "tests/oracle/nova/topology_form.h"
@@ -15,8 +16,6 @@
 
 namespace berth::oracle::nova {
 namespace {
-
-using tracker::PinningFault;
 
 // The PCI devices of one line.
 struct Devices {
@@ -245,7 +244,7 @@ class FitLine {
   // Whether the guest was refused because its reserved CPU is on a core that is partly taken, which
   // Nova does not find for a cell without pages (T-281).
   bool ReservesOnTakenCore(const absl::Status& status, const tracker::GuestTopology& guest) const {
-    if (tracker::PinningFaultOf(status) != PinningFault::kCpuPinningInvalid) return false;
+    if (ClassOf(status) != Json("CPUPinningInvalid")) return false;
     const tracker::CpuSet& reserved = guest.cells.at(0).reserved_cpus;
     for (const tracker::HostCell& host : host_) {
       for (const tracker::CpuSet& core : host.offer.siblings) {
@@ -258,12 +257,16 @@ class FitLine {
     return false;
   }
 
+  // Nova's class of a refusal.
   static Json ClassOf(const absl::Status& status) {
-    const std::optional<PinningFault> fault = tracker::PinningFaultOf(status);
-    if (fault == PinningFault::kCpuPinningUnknown) return "CPUPinningUnknown";
-    if (fault == PinningFault::kCpuPinningInvalid) return "CPUPinningInvalid";
-    if (fault == PinningFault::kCpuUnpinningUnknown) return "CPUUnpinningUnknown";
-    if (fault == PinningFault::kCpuUnpinningInvalid) return "CPUUnpinningInvalid";
+    static constexpr std::pair<const char*, const char*> kClasses[] = {
+        {": a guest is pinned to ", "CPUPinningUnknown"},
+        {": these CPUs are already pinned", "CPUPinningInvalid"},
+        {": a guest releases these CPUs, but they are not ", "CPUUnpinningUnknown"},
+        {": a guest releases these CPUs, but no guest ", "CPUUnpinningInvalid"}};
+    for (const auto& [text, name] : kClasses) {
+      if (absl::StrContains(status.message(), text)) return name;
+    }
     return status.ToString();
   }
 
