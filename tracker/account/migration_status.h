@@ -35,7 +35,7 @@ absl::Span<const MigrationStatus> MigrationStatuses();
 // with kInProgress: resources that may be needed are kept (T-125).
 MigrationStatus StatusOf(absl::string_view word);
 
-// Whether the table has the word. A caller with an unknown word should log it (T-125).
+// Whether the table has the word. An audit tells of migrations with other words (T-125).
 bool IsKnownStatus(absl::string_view word);
 
 }  // namespace berth::tracker

@@ -5,6 +5,7 @@
 
 #include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
+#include "tracker/account/migration_status.h"
 #include "tracker/audit/audit_keys.h"
 #include "tracker/audit/children.h"
 #include "tracker/audit/cpu_misfits.h"
@@ -168,6 +169,18 @@ void AddFaults(const AuditInput& input, Audit* audit) {
   }
 }
 
+// A migration with an unknown status may hold resources until somebody changes the status.
+void AddUnknownStatuses(const AuditInput& input, Audit* audit) {
+  for (const auto& [uuid, migration] : input.account->migrations()) {
+    if (IsKnownStatus(migration.status)) continue;
+    const std::string text =
+        absl::StrCat("migration ", uuid.ToString(), " has the status `", migration.status,
+                     "`, which this release does not know; it counts as in progress");
+    Add(input, {Finding::Kind::kRecord, TextOrEmpty(migration.instance_uuid), text, {}}, text,
+        audit);
+  }
+}
+
 void AddStrayDevices(const AuditInput& input, Audit* audit) {
   for (const std::string& address : input.account->stray_devices()) {
     Finding finding{Finding::Kind::kDevice, address, "", {}};
@@ -238,6 +251,7 @@ void AddFindings(const AuditInput& input, const Description& description, Audit*
     audit->findings.push_back({Finding::Kind::kSkipped, "", warning, input.wall_now});
   }
   if (input.account != nullptr) AddFaults(input, audit);
+  if (input.account != nullptr) AddUnknownStatuses(input, audit);
   if (input.account != nullptr) AddStrayDevices(input, audit);
   if (input.account != nullptr && input.facts->devices_known) {
     AddSettings(input, input.account->device_warnings(), audit);

@@ -34,7 +34,7 @@ struct Finding {
     kOrphan,      // a guest for which placement has no consumer
     kClamped,     // a setting reserves more than the node has (T-204)
     kSetting,     // a setting has no effect here, or not the one that it asks for (T-219)
-    kRecord,      // the record of an instance could not be counted completely (T-61)
+    kRecord,      // a record could not be counted completely (T-61), or has an unknown word (T-125)
     kDevice,      // a device is attached to a guest whose record does not have it (T-256)
     kDrift,       // the account and the allocations in placement differ (T-351)
     kLeft,        // what a deleted instance or an ended move left behind (T-66, T-143, T-146)
