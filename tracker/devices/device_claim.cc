@@ -1,6 +1,5 @@
-// The methods of DeviceTable that give devices to instances and free them.
+// The methods of DeviceTable that give devices to instances.
 #include <algorithm>
-#include <utility>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
@@ -94,67 +93,6 @@ void DeviceTable::Take(const Uuid& instance_uuid, const std::string& request_id,
     if (physical || relative->record.status == DeviceStatus::kAvailable) {
       relative->record.status = DeviceStatus::kUnclaimable;
     }
-  }
-}
-
-void DeviceTable::Allocate(const Uuid& instance_uuid) {
-  for (auto& [address, tracked] : devices_) {
-    if (tracked.record.status != DeviceStatus::kClaimed) continue;
-    if (tracked.record.instance_uuid != instance_uuid) continue;
-    tracked.record.status = DeviceStatus::kAllocated;
-    for (Tracked* relative : Relatives(tracked)) {
-      if (!relative->owned()) relative->record.status = DeviceStatus::kUnavailable;
-    }
-  }
-}
-
-std::vector<std::string> DeviceTable::Free(const Uuid& instance_uuid) {
-  return FreeIf(
-      [&](const Tracked& tracked) { return tracked.record.instance_uuid == instance_uuid; });
-}
-
-bool DeviceTable::FreeDevice(const std::string& address, const Uuid& instance_uuid) {
-  const auto found = devices_.find(address);
-  if (found == devices_.end() || !found->second.owned()) return false;
-  if (found->second.record.instance_uuid != instance_uuid) return false;
-  FreeTracked(address);
-  return true;
-}
-
-std::vector<std::string> DeviceTable::FreeAllExcept(const std::set<Uuid>& live) {
-  return FreeIf(
-      [&](const Tracked& tracked) { return live.count(tracked.record.instance_uuid) == 0; });
-}
-
-std::vector<std::string> DeviceTable::FreeIf(const std::function<bool(const Tracked&)>& condition) {
-  std::vector<std::string> addresses;
-  for (const auto& [address, tracked] : devices_) {
-    if (tracked.owned() && condition(tracked)) addresses.push_back(address);
-  }
-  for (const std::string& address : addresses) FreeTracked(address);
-  return addresses;
-}
-
-void DeviceTable::FreeTracked(const std::string& address) {
-  Tracked& device = devices_.at(address);
-  device.record.instance_uuid = {};
-  device.record.request_id.clear();
-  Release(&device);
-  for (Tracked* relative : Relatives(device)) {
-    if (relative->owned()) continue;
-    // When a PF is freed, its VFs are free, too. When a VF is freed, its PF is free if no other VF
-    // of the PF is taken.
-    const std::vector<Tracked*> functions = Relatives(*relative);
-    if (std::all_of(functions.begin(), functions.end(), [](const Tracked* function) {
-          return function->record.status == DeviceStatus::kAvailable;
-        })) {
-      Release(relative);
-    }
-  }
-  if (device.removal_due) {
-    devices_.erase(address);
-  } else if (device.stale) {
-    Describe(*std::exchange(device.stale, std::nullopt), &device);
   }
 }
 

@@ -46,13 +46,10 @@ void DeviceTable::SyncKnown(const std::map<std::string, const PciDevice*>& wante
       it = devices_.erase(it);
       continue;
     }
-    tracked.removal_due = found == wanted.end();
-    tracked.stale.reset();
-    if (tracked.removal_due) {
+    if (found == wanted.end()) {
       sync->kept.push_back(it->first);
       Describe(tracked.device(), &tracked);
     } else if (tracked.owned() && !tracked.device().dev_type.empty()) {
-      tracked.stale = *found->second;
       Describe(tracked.device(), &tracked);
     } else {
       if (tracked.device() != *found->second) sync->updated.push_back(it->first);

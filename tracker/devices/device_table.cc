@@ -124,7 +124,7 @@ DeviceStatus DeviceTable::StatusByRelatives(const Tracked& of) const {
 }
 
 void DeviceTable::Release(Tracked* device) {
-  BERTH_CHECK(!device->owned());  // FreeTracked has taken the owner away
+  BERTH_CHECK(!device->owned());  // Sync has just added the device
   const std::vector<const Tracked*> relatives = std::as_const(*this).Relatives(*device);
   const bool attached =
       attached_.count(device->device().address) != 0 ||
@@ -197,14 +197,6 @@ std::vector<DeviceUse> DeviceTable::Uses() const {
     uses.push_back({address, record.status, record.instance_uuid, record.request_id});
   }
   return uses;
-}
-
-std::vector<DeviceRecord> DeviceTable::Owned() const {
-  std::vector<DeviceRecord> records;
-  for (const auto& [address, tracked] : devices_) {
-    if (tracked.owned()) records.push_back(tracked.record);
-  }
-  return records;
 }
 
 const DeviceRecord* DeviceTable::Find(const std::string& address) const {

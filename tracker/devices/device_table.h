@@ -5,8 +5,9 @@
 //
 // A table can be made in three ways: by Sync and claims step by step; from complete records (Load);
 // from the listed devices and the records of owned devices alone (Rebuild). A rebuilt table equals
-// the one that was changed step by step, with two exceptions that concern only devices without an
-// owner (see Rebuild).
+// the one that was changed step by step, with an exception that concerns only devices without an
+// owner (see Rebuild). No device of a table is ever freed: who gives a device back is no owner in
+// the table that is rebuilt afterwards.
 //
 // In the comments, PF is a physical function and VF a virtual function of a device; a relative of a
 // device is its PF or one of its VFs.
@@ -18,7 +19,6 @@
 #ifndef BERTH_TRACKER_DEVICES_DEVICE_TABLE_H_
 #define BERTH_TRACKER_DEVICES_DEVICE_TABLE_H_
 
-#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -72,8 +72,8 @@ struct DeviceSync {
   std::vector<std::string> added;
   std::vector<std::string> removed;
   std::vector<std::string> updated;
-  // Devices with an owner that are no longer listed or that no specification matches any more. They
-  // are removed as soon as they are free.
+  // Devices with an owner that are no longer listed or that no specification matches any more. A
+  // table that is rebuilt without their owner does not have them.
   std::vector<std::string> kept;
 };
 
@@ -91,19 +91,17 @@ class DeviceTable {
   // instances own. Records without an owner are ignored; of two records with one address the first
   // counts. An owned device of which only the address is known gets its properties from `listed`.
   //
-  // Two statuses can differ from a table that was changed step by step. Here the status of a PF
-  // follows from its VFs that are taken now; there it stays while only some of its VFs are freed.
-  // A device that was added while a relative was taken is not available here; there it is.
+  // A status can differ from a table that was changed step by step: a device that was added while
+  // a relative was taken is not available here; there it is.
   static DeviceTable Rebuild(DeviceSpecs specs, const std::vector<PciDevice>& listed,
                              const std::vector<DeviceRecord>& owned);
 
   // Makes the table follow the devices that the host lists (T-239 to T-241):
   //   a listed device that is unknown and that a specification matches becomes available;
   //   a known device without an owner gets the listed properties;
-  //   a known device with an owner keeps its properties until it is free, then it gets the listed
-  //   ones;
+  //   a known device with an owner keeps its properties;
   //   a known device that is not listed, or that no specification matches, is removed; if it has an
-  //   owner, it is kept until it is free.
+  //   owner, it is kept.
   DeviceSync Sync(const std::vector<PciDevice>& listed);
 
   // Claims devices for the requests of an instance, which keeps the devices that it has (T-249 to
@@ -117,18 +115,6 @@ class DeviceTable {
   absl::StatusOr<std::vector<ClaimedDevice>> Claim(const Uuid& instance_uuid,
                                                    const std::vector<DeviceRequest>& requests,
                                                    const GuestAffinity& affinity);
-
-  // Turns all claimed devices of the instance into allocated ones (T-254).
-  void Allocate(const Uuid& instance_uuid);
-
-  // Frees all devices of the instance. Returns their addresses (T-254).
-  std::vector<std::string> Free(const Uuid& instance_uuid);
-
-  // Frees one device. Does nothing, and returns false, if the instance does not own it (T-257).
-  bool FreeDevice(const std::string& address, const Uuid& instance_uuid);
-
-  // Frees the devices of all instances but `live` (T-255). Returns their addresses.
-  std::vector<std::string> FreeAllExcept(const std::set<Uuid>& live);
 
   // Sets the addresses of the devices that the hypervisor has attached to guests (T-256). An
   // available device that is attached becomes unavailable, with its relatives, until it is
@@ -148,8 +134,6 @@ class DeviceTable {
 
   // Returns all records, sorted by address.
   std::vector<DeviceRecord> Records() const;
-  // Returns the records of the devices with an owner, sorted by address.
-  std::vector<DeviceRecord> Owned() const;
   // Returns the devices that are not available, sorted by address.
   std::vector<DeviceUse> Uses() const;
   // Returns one text for each device with an owner that the last Sync found no longer listed, with
@@ -163,8 +147,6 @@ class DeviceTable {
  private:
   struct Tracked {
     DeviceRecord record;
-    std::optional<PciDevice> stale;  // listed properties, to be used when the owner frees it
-    bool removal_due = false;        // to be removed when it is free
     // Null if no specification matches. Devices with equal keys share one object.
     std::shared_ptr<const DevicePoolKey> key;
 
@@ -195,8 +177,6 @@ class DeviceTable {
                                                     const GuestAffinity& affinity) const;
   absl::Status CheckClaim(const Tracked& device) const;
   void Take(const Uuid& instance_uuid, const std::string& request_id, Tracked* device);
-  void FreeTracked(const std::string& address);
-  std::vector<std::string> FreeIf(const std::function<bool(const Tracked&)>& condition);
 
   std::shared_ptr<const DeviceSpecs> specs_ = std::make_shared<DeviceSpecs>();
   InterfaceAddresses interfaces_;

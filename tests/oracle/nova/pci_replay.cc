@@ -186,6 +186,11 @@ std::string PciLife::ReplayStep(const PciJson& step) {
     Except("T-239", absl::StrCat(op, ": pools and devices follow what is listed"));
     return CompareDevices(WithoutUnlisted(step.at("state").at("devices"), listed_json_), table_);
   }
+  if (ChangesOwners(op) && DifferInRelatives(step.at("state").at("devices"), table_)) {
+    Except("T-252", absl::StrCat(op, ": the status follows from who has the relatives now"));
+    LoadState(step.at("state"));
+    return kNoDifference;
+  }
   return CompareState(step.at("state"));
 }
 
@@ -205,18 +210,10 @@ std::string PciLife::ReplayChange(const PciJson& step) {
   } else if (op == "restart") {
     table_ = tracker::DeviceTable::Load(specs_, table_.Records(), tracker::InterfacesOf(listed_));
     synced_ = false;
-  } else if (op == "allocate") {
-    table_.Allocate(InstanceOf(step));
-  } else if (op == "free") {
-    table_.Free(InstanceOf(step));
-  } else if (op == "free_device") {
-    table_.FreeDevice(step.at("address"), InstanceOf(step));
-  } else if (op == "clean") {
-    std::set<tracker::Uuid> live;
-    for (const char* const key : {"known", "migrating"}) {
-      for (const std::string name : step.at(key)) live.insert(tracker::ShortUuid(name));
-    }
-    table_.FreeAllExcept(live);
+  } else if (ChangesOwners(op)) {
+    // As the tracker does. Until the first report after a restart the table is all that is known.
+    table_ = tracker::DeviceTable::Rebuild(specs_, synced_ ? listed_ : DevicesIn(table_),
+                                           OwnedAfter(step, table_));
   } else {
     return "unknown operation";
   }

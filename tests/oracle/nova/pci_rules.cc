@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "tests/processes/short_uuid.h"
@@ -67,6 +68,53 @@ std::string CompareDevices(const PciJson& devices, const tracker::DeviceTable& t
   const PciJson ours = DevicesOf(table);
   if (ours == devices) return "";
   return absl::StrCat("devices: ", devices.dump(), ", here ", ours.dump());
+}
+
+std::vector<tracker::PciDevice> DevicesIn(const tracker::DeviceTable& table) {
+  std::vector<tracker::PciDevice> devices;
+  for (const DeviceRecord& record : table.Records()) devices.push_back(record.device);
+  return devices;
+}
+
+bool ChangesOwners(const std::string& op) {
+  return op == "allocate" || op == "free" || op == "free_device" || op == "clean";
+}
+
+std::vector<DeviceRecord> OwnedAfter(const PciJson& step, const tracker::DeviceTable& table) {
+  const std::string op = step.at("op");
+  std::set<tracker::Uuid> live;
+  for (const char* const key : {"known", "migrating"}) {
+    if (op != "clean") continue;
+    for (const std::string name : step.at(key)) live.insert(tracker::ShortUuid(name));
+  }
+  const std::string name = op == "clean" ? "" : step.at("instance").get<std::string>();
+  const tracker::Uuid instance = tracker::ShortUuid(name);
+  std::vector<DeviceRecord> owned;
+  for (DeviceRecord record : table.Records()) {
+    const tracker::Uuid owner = record.instance_uuid;
+    if (IsNil(owner)) continue;
+    if (op == "clean" && live.count(owner) == 0) continue;
+    if (op == "free" && owner == instance) continue;
+    if (op == "free_device" && owner == instance && step.at("address") == record.device.address) {
+      continue;
+    }
+    if (op == "allocate" && owner == instance) record.status = tracker::DeviceStatus::kAllocated;
+    owned.push_back(std::move(record));
+  }
+  return owned;
+}
+
+bool DifferInRelatives(const PciJson& wanted, const tracker::DeviceTable& table) {
+  const PciJson ours = DevicesOf(table);
+  if (ours.size() != wanted.size()) return false;
+  bool differ = false;
+  for (const auto& [address, device] : wanted.items()) {
+    const PciJson here = ours.value(address, PciJson());
+    if (here == device) continue;
+    if (here.size() != 1 || device.size() != 1 || here.at(0) == "available") return false;
+    differ = true;
+  }
+  return differ;
 }
 
 std::string CheckClaimed(const tracker::DeviceTable& table, const std::string& instance,

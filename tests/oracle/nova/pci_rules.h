@@ -32,6 +32,20 @@ PciJson WithoutUnlisted(PciJson devices, const std::map<std::string, PciJson>& l
 PciJson DevicesOf(const tracker::DeviceTable& table);
 std::string CompareDevices(const PciJson& wanted, const tracker::DeviceTable& table);
 
+std::vector<tracker::PciDevice> DevicesIn(const tracker::DeviceTable& table);
+
+// Whether the operation changes who has devices, and gives none to anybody.
+bool ChangesOwners(const std::string& op);
+// The records of the devices that have an owner after such a step. `table`: before the step.
+std::vector<tracker::DeviceRecord> OwnedAfter(const PciJson& step,
+                                              const tracker::DeviceTable& table);
+
+// Whether the recorded devices differ from those of the table only in the status of devices that
+// nobody has and that are not available in the table. Nova's status of such a device depends on the
+// order in which its relatives were taken, freed and plugged in. Here who has the relatives says it
+// (T-252).
+bool DifferInRelatives(const PciJson& wanted, const tracker::DeviceTable& table);
+
 // A claim gives the instance the devices, takes their relatives out of the pools, and changes no
 // other device. `before`: DevicesOf the table before the claim.
 std::string CheckClaimed(const tracker::DeviceTable& table, const std::string& instance,

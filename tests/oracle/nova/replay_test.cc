@@ -83,6 +83,63 @@ TEST(NovaReplay, ClaimsOfDevicesThatNovaDoesNotUndo) {
   });
 }
 
+// A life in which one of two taken VFs is freed. Nova's PF stays as the first one left it.
+TEST(NovaReplay, FunctionsThatAreFreedOneByOne) {
+  const auto vf = [](const char* address) {
+    return Json{{"address", address},    {"vendor_id", "8086"},  {"product_id", "154c"},
+                {"dev_type", "type-VF"}, {"numa_node", nullptr}, {"parent_addr", "0000:3b:00.0"}};
+  };
+  const auto state = [](const Json& pf, const Json& first, const Json& second, int free) {
+    const Json pool = {{"vendor_id", "8086"},
+                       {"product_id", "154c"},
+                       {"numa_node", nullptr},
+                       {"count", free},
+                       {"tags", {{"dev_type", "type-VF"}, {"remote_managed", "false"}}}};
+    return Json{
+        {"devices",
+         {{"0000:3b:00.0", Json::array({pf})}, {"0000:3b:02.0", first}, {"0000:3b:02.1", second}}},
+        {"pools", Json::array({pool})}};
+  };
+  const auto claim = [](const char* instance, const char* address, const Json& after) {
+    Json step = Json::parse(R"({"op": "claim", "guest_cells": null, "requests": [
+        {"count": 1, "spec": [{"dev_type": "type-VF"}], "numa_policy": "legacy",
+         "alias_name": null}], "result": {"supported": true}})");
+    step["instance"] = instance;
+    step["result"]["assigned"]["0"] = Json::array({address});
+    step["state"] = after;
+    return step;
+  };
+  const Json free = Json::array({"available"});
+  const Json taken = Json::array({"claimed", "i1"});
+  Json line = Devices();
+  line["setup"]["devices"] = Json::array({vf("0000:3b:02.0"), vf("0000:3b:02.1"), Json()});
+  line["setup"]["devices"][2] = {{"address", "0000:3b:00.0"},
+                                 {"vendor_id", "8086"},
+                                 {"product_id", "1583"},
+                                 {"dev_type", "type-PF"},
+                                 {"numa_node", nullptr}};
+  Json all = state("available", free, free, 2);
+  all["pools"].push_back(Json::parse(R"({"vendor_id": "8086", "product_id": "1583",
+      "numa_node": null, "count": 1, "tags": {"dev_type": "type-PF", "remote_managed": "false"}})"));
+  line["steps"] = Json::array(
+      {{{"op", "report"}, {"state", all}},
+       claim("i0", "0000:3b:02.0", state("unclaimable", Json::array({"claimed", "i0"}), free, 1)),
+       {{"op", "allocate"},
+        {"instance", "i0"},
+        {"state", state("unavailable", Json::array({"allocated", "i0"}), free, 1)}},
+       claim("i1", "0000:3b:02.1",
+             state("unavailable", Json::array({"allocated", "i0"}), taken, 0)),
+       {{"op", "free"}, {"instance", "i0"}, {"state", state("unavailable", free, taken, 1)}}});
+  EXPECT_EQ(ReplayLines({line}).exceptions_by_rule,
+            (std::map<std::string, int>{{"T-252", 1}}));  // T-252
+  ExpectNoticed(line, [](Json& one) {
+    one["steps"][4]["state"]["devices"]["0000:3b:02.1"] = {"allocated", "i1"};
+  });
+  ExpectNoticed(line, [](Json& one) {
+    one["steps"][4]["state"]["devices"]["0000:3b:02.0"] = {"unavailable"};
+  });
+}
+
 // A guest on a cell that lists no pages, which Nova cannot count.
 TEST(NovaReplay, CellsWithoutPages) {
   const Json line = Json::parse(R"({"case": 0, "kind": "usage", "free": false, "host": {"cells": [

@@ -51,6 +51,31 @@ inline DeviceRequest Asking(int64_t count, DeviceProperties wanted,
   return request;
 }
 
+// The records of the devices with an owner.
+inline std::vector<DeviceRecord> OwnedIn(const DeviceTable& table) {
+  std::vector<DeviceRecord> owned = table.Records();
+  std::erase_if(owned, [](const DeviceRecord& record) { return IsNil(record.instance_uuid); });
+  return owned;
+}
+
+// The table of a node that lists the devices, after the instance has given back its devices.
+inline DeviceTable Freed(const DeviceTable& table, const std::vector<PciDevice>& listed,
+                         const Uuid& instance) {
+  std::vector<DeviceRecord> owned = OwnedIn(table);
+  std::erase_if(owned, [&](const DeviceRecord& one) { return one.instance_uuid == instance; });
+  return DeviceTable::Rebuild(table.specs(), listed, owned);
+}
+
+// The same table after all that the instance has claimed is allocated to it.
+inline DeviceTable Allocated(const DeviceTable& table, const std::vector<PciDevice>& listed,
+                             const Uuid& instance) {
+  std::vector<DeviceRecord> owned = OwnedIn(table);
+  for (DeviceRecord& record : owned) {
+    if (record.instance_uuid == instance) record.status = DeviceStatus::kAllocated;
+  }
+  return DeviceTable::Rebuild(table.specs(), listed, owned);
+}
+
 inline std::string StatusIn(const DeviceTable& table, const std::string& address) {
   const DeviceRecord* const record = table.Find(address);
   if (record == nullptr) return "none";

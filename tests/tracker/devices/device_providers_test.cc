@@ -88,24 +88,24 @@ TEST(DeviceProviders, DevicesThatAreGone) {  // T-260
 }
 
 TEST(DeviceProviders, DevicesForOneUse) {  // T-261
-  DeviceTable table = Tracking({R"({"product_id": "0443", "one_time_use": "true"})"},
-                               {OneDevice("0000:05:00.0", "type-PCI", "0443")});
+  const std::vector<PciDevice> listed = {OneDevice("0000:05:00.0", "type-PCI", "0443")};
+  DeviceTable table = Tracking({R"({"product_id": "0443", "one_time_use": "true"})"}, listed);
   ASSERT_TRUE(table.Claim("i"_uuid, {Asking(1, {})}, {}).ok());
   EXPECT_EQ(Describe(table)->providers[0].reserved, 0);
   EXPECT_EQ(Describe(table)->providers[0].traits.count("HW_PCI_ONE_TIME_USE"), 1u);
-  table.Allocate("i"_uuid);
+  table = Allocated(table, listed, "i"_uuid);
   EXPECT_EQ(Describe(table)->providers[0].reserved, 1);  // T-261
-  table.Free("i"_uuid);
+  table = Freed(table, listed, "i"_uuid);
   const PlacedDeviceProviders placed = {{"0000:05:00.0", {.used = 0, .reserved = 1}}};
   EXPECT_EQ(Describe(table, placed)->providers[0].reserved, 1);  // T-261: never lowered
 }
 
 TEST(DeviceProviders, NothingCanBeAllocatedOfAUsedDeviceForOneUse) {
-  DeviceTable table = Tracking({R"({"product_id": "0443", "one_time_use": "true"})"},
-                               {OneDevice("0000:05:00.0", "type-PCI", "0443")});
+  const std::vector<PciDevice> listed = {OneDevice("0000:05:00.0", "type-PCI", "0443")};
+  DeviceTable table = Tracking({R"({"product_id": "0443", "one_time_use": "true"})"}, listed);
   ASSERT_TRUE(table.Claim("i"_uuid, {Asking(1, {})}, {}).ok());
   EXPECT_EQ(MissingDeviceAllocations(*Describe(table), table, {{"i"_uuid, {}}}, {}).size(), 1u);
-  table.Allocate("i"_uuid);
+  table = Allocated(table, listed, "i"_uuid);
   EXPECT_THAT(MissingDeviceAllocations(*Describe(table), table, {{"i"_uuid, {}}}, {}),
               IsEmpty());  // T-262: all of it is reserved
 }

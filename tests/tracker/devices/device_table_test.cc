@@ -58,8 +58,7 @@ TEST(DeviceSyncing, DevicesWithAnOwnerAreKeptUntilTheyAreFree) {  // T-239
       table.warnings(),
       ElementsAre(testing::AllOf(HasSubstr(kPlain), HasSubstr("instance " + "i"_uuid.ToString()))));
   EXPECT_EQ(StatusIn(table, kPlain), "claimed i");
-  table.Free("i"_uuid);
-  EXPECT_EQ(StatusIn(table, kPlain), "none");  // T-252: removed instead of available
+  EXPECT_EQ(StatusIn(Freed(table, {}, "i"_uuid), kPlain), "none");  // T-239, T-252
 }
 
 TEST(DeviceSyncing, AKeptDeviceThatComesBackStays) {  // T-239
@@ -67,8 +66,8 @@ TEST(DeviceSyncing, AKeptDeviceThatComesBackStays) {  // T-239
   ASSERT_TRUE(table.Claim("i"_uuid, {AskPlain()}, {}).ok());
   table.Sync({});
   table.Sync({PlainOn(0)});
-  table.Free("i"_uuid);
-  EXPECT_EQ(StatusIn(table, kPlain), "available");
+  EXPECT_EQ(StatusIn(table, kPlain), "claimed i");
+  EXPECT_EQ(StatusIn(Freed(table, {PlainOn(0)}, "i"_uuid), kPlain), "available");
 }
 
 TEST(DeviceSyncing, FreeDevicesFollowTheListAtOnce) {  // T-239
@@ -83,9 +82,9 @@ TEST(DeviceSyncing, DevicesWithAnOwnerFollowTheListWhenTheyAreFree) {  // T-239
   ASSERT_TRUE(table.Claim("i"_uuid, {AskPlain()}, {}).ok());
   table.Sync({PlainOn(1)});
   EXPECT_EQ(table.Find(kPlain)->device.numa_node, 0);
-  table.Free("i"_uuid);
-  EXPECT_EQ(table.Find(kPlain)->device.numa_node, 1);  // T-239, T-252
-  EXPECT_EQ(table.Pools()[0].key.numa_node, 1);
+  const DeviceTable freed = Freed(table, {PlainOn(1)}, "i"_uuid);
+  EXPECT_EQ(freed.Find(kPlain)->device.numa_node, 1);  // T-239, T-252
+  EXPECT_EQ(freed.Pools()[0].key.numa_node, 1);
 }
 
 TEST(DeviceSyncing, FollowsEveryList) {  // T-241: at each pass, not only at the first
@@ -108,14 +107,13 @@ TEST(DeviceSyncing, APhysicalFunctionThatBecomesPlainHasNoRelativesAnyMore) {
 TEST(DeviceRecords, AreLoadedWithTheirOwners) {  // T-238
   DeviceTable before = TableOf(CardOf("3b", 2));
   ASSERT_TRUE(before.Claim("i"_uuid, {AskVf()}, {}).ok());
-  before.Allocate("i"_uuid);
+  before = Allocated(before, CardOf("3b", 2), "i"_uuid);
   ASSERT_TRUE(before.Claim("j"_uuid, {AskVf()}, {}).ok());
   DeviceTable after = DeviceTable::Load(AnyIntel(), before.Records(), {});
   EXPECT_EQ(StatusIn(after, kVf0), "allocated i");  // T-238
   EXPECT_EQ(StatusIn(after, kVf1), "claimed j");    // T-238
   EXPECT_EQ(StatusIn(after, kPf), "unavailable");
-  after.Free("i"_uuid);
-  after.Free("j"_uuid);
+  after = Freed(Freed(after, CardOf("3b", 2), "i"_uuid), CardOf("3b", 2), "j"_uuid);
   EXPECT_EQ(PoolsText(after.Pools()), "type-PF:1 type-VF:2");
 }
 
@@ -128,9 +126,9 @@ TEST(DeviceRecords, SayWhatIsKnown) {  // T-237
   EXPECT_EQ(record->request_id, "r1");
   EXPECT_EQ(record->instance_uuid, "i"_uuid);
   EXPECT_EQ(record->device.parent_address, kPf);
-  EXPECT_EQ(table.Owned().size(), 1u);
-  table.Free("i"_uuid);
-  EXPECT_EQ(table.Find(kVf0)->request_id, "");  // T-252
+  EXPECT_EQ(OwnedIn(table).size(), 1u);
+  const DeviceTable freed = Freed(table, CardOf("3b", 1), "i"_uuid);
+  EXPECT_EQ(freed.Find(kVf0)->request_id, "");  // T-252
 }
 
 TEST(DeviceRecords, ARebuiltTableKnowsTheRelatives) {
@@ -170,17 +168,16 @@ TEST(DeviceClaiming, ChangesNothingIfItFails) {  // T-250
   DeviceTable table = TableOf(CardOf("3b", 2));
   ASSERT_FALSE(table.Claim("i"_uuid, {AskVf(), AskPf()}, {}).ok());
   EXPECT_EQ(PoolsText(table.Pools()), "type-PF:1 type-VF:2");
-  EXPECT_THAT(table.Owned(), IsEmpty());
+  EXPECT_THAT(OwnedIn(table), IsEmpty());
 }
 
 TEST(DeviceClaiming, ASecondClaimAddsToTheFirst) {  // T-250
   DeviceTable table = TableOf(CardOf("3b", 3));
   ASSERT_TRUE(table.Claim("i"_uuid, {AskVf()}, {}).ok());
   ASSERT_TRUE(table.Claim("i"_uuid, {AskVf()}, {}).ok());
-  table.Allocate("i"_uuid);
-  EXPECT_EQ(StatusIn(table, kVf0), "allocated i");
-  EXPECT_EQ(StatusIn(table, kVf1), "allocated i");
-  EXPECT_EQ(table.Free("i"_uuid).size(), 2u);
+  EXPECT_EQ(StatusIn(table, kVf0), "claimed i");
+  EXPECT_EQ(StatusIn(table, kVf1), "claimed i");
+  EXPECT_THAT(OwnedIn(Freed(table, CardOf("3b", 3), "i"_uuid)), IsEmpty());
 }
 
 TEST(DeviceClaiming, OfProvidersThatPlacementChose) {  // T-249
@@ -199,19 +196,19 @@ TEST(DeviceClaiming, OfProvidersThatPlacementChose) {  // T-249
 }
 
 TEST(DeviceRelatives, TakenFunctionsTakeEachOtherOutOfThePools) {  // C-17
-  DeviceTable table = TableOf(CardOf("3b", 4));
+  const std::vector<PciDevice> card = CardOf("3b", 4);
+  DeviceTable table = TableOf(card);
   EXPECT_EQ(PoolsText(table.Pools()), "type-PF:1 type-VF:4");
   ASSERT_TRUE(table.Claim("i"_uuid, {AskVf()}, {}).ok());
   EXPECT_EQ(StatusIn(table, kPf), "unclaimable");           // T-252, C-17
   EXPECT_EQ(PoolsText(table.Pools()), "type-VF:3");         // T-251, C-17
   EXPECT_FALSE(table.Claim("j"_uuid, {AskPf()}, {}).ok());  // C-17
-  table.Free("i"_uuid);
+  table = Freed(table, card, "i"_uuid);
   EXPECT_EQ(PoolsText(table.Pools()), "type-PF:1 type-VF:4");  // T-252, C-17
   ASSERT_TRUE(table.Claim("j"_uuid, {AskPf()}, {}).ok());
   EXPECT_EQ(StatusIn(table, kVf1), "unclaimable");  // T-252, C-17
   EXPECT_EQ(PoolsText(table.Pools()), "");          // T-251, C-17
-  table.Free("j"_uuid);
-  EXPECT_EQ(PoolsText(table.Pools()), "type-PF:1 type-VF:4");
+  EXPECT_EQ(PoolsText(Freed(table, card, "j"_uuid).Pools()), "type-PF:1 type-VF:4");
 }
 
 TEST(DeviceRelatives, VdpaFunctionsAreRelativesToo) {  // T-251
@@ -220,24 +217,25 @@ TEST(DeviceRelatives, VdpaFunctionsAreRelativesToo) {  // T-251
   DeviceTable table = TableOf(card);
   ASSERT_TRUE(table.Claim("i"_uuid, {Asking(1, {{"dev_type", "vdpa"}})}, {}).ok());
   EXPECT_EQ(StatusIn(table, kPf), "unclaimable");
-  table.Free("i"_uuid);
+  table = Freed(table, card, "i"_uuid);
   ASSERT_TRUE(table.Claim("i"_uuid, {AskPf()}, {}).ok());
   EXPECT_EQ(StatusIn(table, kVf1), "unclaimable");
 }
 
 TEST(DeviceRelatives, AllocationMakesThemUnavailable) {  // T-252
-  DeviceTable table = TableOf(CardOf("3b", 2));
+  const std::vector<PciDevice> card = CardOf("3b", 2);
+  DeviceTable table = TableOf(card);
   ASSERT_TRUE(table.Claim("i"_uuid, {AskVf()}, {}).ok());
-  table.Allocate("i"_uuid);
+  table = Allocated(table, card, "i"_uuid);
   EXPECT_EQ(StatusIn(table, kPf), "unavailable");
   ASSERT_TRUE(table.Claim("j"_uuid, {AskVf()}, {}).ok());  // T-252: beside an unavailable PF
   EXPECT_EQ(StatusIn(table, kPf), "unavailable");
-  table.Free("i"_uuid);
-  EXPECT_EQ(StatusIn(table, kPf), "unavailable");  // T-252: the other VF is not available
-  table.Free("j"_uuid);
+  table = Freed(table, card, "i"_uuid);
+  EXPECT_EQ(StatusIn(table, kPf), "unclaimable");  // T-252: the other VF is claimed
+  table = Freed(table, card, "j"_uuid);
   EXPECT_EQ(StatusIn(table, kPf), "available");
   ASSERT_TRUE(table.Claim("i"_uuid, {AskPf()}, {}).ok());
-  table.Allocate("i"_uuid);
+  table = Allocated(table, card, "i"_uuid);
   EXPECT_EQ(StatusIn(table, kVf0), "unavailable");
 }
 
@@ -271,45 +269,12 @@ TEST(DeviceRelatives, InconsistentFunctionsDoNotForbidAClaim) {  // T-252
 }
 
 TEST(DeviceRelatives, AnUnknownParentIsTolerated) {  // T-253
-  DeviceTable table = TableOf({CardOf("3b", 1)[1]});
+  const std::vector<PciDevice> alone = {CardOf("3b", 1)[1]};
+  DeviceTable table = TableOf(alone);
   ASSERT_TRUE(table.Claim("i"_uuid, {AskVf()}, {}).ok());
-  table.Allocate("i"_uuid);
-  table.Free("i"_uuid);
-  EXPECT_EQ(StatusIn(table, kVf0), "available");
-}
-
-TEST(DeviceOwners, ClaimsBecomeAllocations) {  // T-254
-  DeviceTable table = TableOf(CardOf("3b", 2));
-  ASSERT_TRUE(table.Claim("i"_uuid, {AskVf()}, {}).ok());
-  ASSERT_TRUE(table.Claim("j"_uuid, {AskVf()}, {}).ok());
-  table.Allocate("i"_uuid);
+  table = Allocated(table, alone, "i"_uuid);
   EXPECT_EQ(StatusIn(table, kVf0), "allocated i");
-  EXPECT_EQ(StatusIn(table, kVf1), "claimed j");
-  EXPECT_THAT(table.Free("i"_uuid), ElementsAre(kVf0));  // T-254
-  EXPECT_THAT(table.Free("j"_uuid), ElementsAre(kVf1));
-}
-
-TEST(DeviceOwners, DevicesOfNobodyAreFreed) {  // T-255
-  DeviceTable table = TableOf(CardOf("3b", 3));
-  for (const char* const instance : {"i", "j", "k"}) {
-    ASSERT_TRUE(table.Claim(ShortUuid(instance), {AskVf()}, {}).ok());
-  }
-  table.Allocate("i"_uuid);
-  EXPECT_THAT(table.FreeAllExcept({"k"_uuid}), ElementsAre(kVf0, kVf1));
-  EXPECT_EQ(PoolsText(table.Pools()), "type-VF:2");
-}
-
-TEST(DeviceOwners, OneDeviceIsFreedOnlyForItsOwner) {  // T-257
-  DeviceTable table = TableOf(CardOf("3b", 2));
-  ASSERT_TRUE(table.Claim("i"_uuid, {AskVf()}, {}).ok());  // of the old flavor
-  table.Allocate("i"_uuid);
-  ASSERT_TRUE(table.Claim("i"_uuid, {AskVf()}, {}).ok());  // of the new one, on the same host
-  EXPECT_FALSE(table.FreeDevice(kVf0, "j"_uuid));
-  EXPECT_FALSE(table.FreeDevice(kPf, ""_uuid));
-  EXPECT_FALSE(table.FreeDevice("0000:ff:00.0", "i"_uuid));
-  EXPECT_TRUE(table.FreeDevice(kVf0, "i"_uuid));  // T-257
-  EXPECT_EQ(StatusIn(table, kVf0), "available");
-  EXPECT_EQ(StatusIn(table, kVf1), "claimed i");
+  EXPECT_EQ(StatusIn(Freed(table, alone, "i"_uuid), kVf0), "available");
 }
 
 TEST(AttachedDevices, AreNotGivenToAnybody) {  // T-256
@@ -319,7 +284,8 @@ TEST(AttachedDevices, AreNotGivenToAnybody) {  // T-256
   EXPECT_EQ(StatusIn(table, kVf0), "claimed i");
   EXPECT_EQ(StatusIn(table, kVf1), "unavailable");
   EXPECT_FALSE(table.Claim("j"_uuid, {AskVf()}, {}).ok());
-  table.Free("i"_uuid);
+  table = Freed(table, CardOf("3b", 2), "i"_uuid);
+  table.SetAttached({kVf1});
   EXPECT_EQ(StatusIn(table, kPf), "unavailable");  // T-256: its VF is attached
   table.Sync(CardOf("3b", 2));
   EXPECT_EQ(StatusIn(table, kVf1), "unavailable");
