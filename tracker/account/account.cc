@@ -294,8 +294,7 @@ const OpenClaim* NodeAccount::OpenClaimOf(const Uuid& instance_uuid) const {
 
 bool operator==(const NodeAccount& a, const NodeAccount& b) {
   return a.used() == b.used() && a.free() == b.free() && a.failed_builds_ == b.failed_builds_ &&
-         a.entries_ == b.entries_ && a.dedicated_vcpus_ == b.dedicated_vcpus_ &&
-         a.statistics_ == b.statistics_ && a.owners() == b.owners() &&
+         a.entries_ == b.entries_ && a.statistics_ == b.statistics_ && a.owners() == b.owners() &&
          a.ownership().faults() == b.ownership().faults();
 }
 
@@ -350,24 +349,20 @@ void NodeAccount::Recount(const Uuid& instance_uuid) {
 void NodeAccount::AddAmounts(const InstanceEntry& entry) {
   if (entry.own.has_value()) {
     promised_ += entry.own->amounts;
-    dedicated_vcpus_ += entry.own->dedicated_vcpus();
     statistics_.Add(entry.snapshot);
   }
   if (entry.held.has_value()) {
     promised_ += entry.held->amounts;
-    dedicated_vcpus_ += entry.held->dedicated_vcpus();
   }
 }
 
 void NodeAccount::RemoveAmounts(const InstanceEntry& entry) {
   if (entry.own.has_value()) {
     promised_ -= entry.own->amounts;
-    dedicated_vcpus_ -= entry.own->dedicated_vcpus();
     statistics_.Remove(entry.snapshot);
   }
   if (entry.held.has_value()) {
     promised_ -= entry.held->amounts;
-    dedicated_vcpus_ -= entry.held->dedicated_vcpus();
   }
 }
 

@@ -122,8 +122,6 @@ class NodeAccount {
   // The used disk in whole GiB, rounded down, as node records state it (T-108).
   int64_t used_disk_gib() const { return WholeGib(used().disk_mib); }
   int64_t free_disk_gib() const { return WholeGib(resources_.total.disk_mib) - used_disk_gib(); }
-  // The number of virtual CPUs that have a host CPU of their own (T-110).
-  int64_t pcpus_used() const { return dedicated_vcpus_; }
   // All that is used beside the reserve and the orphans. The sum over the parts.
   PromisedUsage promised() const;
   const Statistics& statistics() const { return statistics_; }
@@ -175,7 +173,6 @@ class NodeAccount {
   bool CountsWhenRecorded(const OpenClaim& claim) const;
   // The open claim of the instance, or null. The pointer is valid until the next change.
   const OpenClaim* OpenClaimOf(const Uuid& instance_uuid) const;
-  const std::map<Uuid, OpenClaim>& open_claims() const { return claims_; }
 
   // Whether both count the same: amounts, failed builds, instances, statistics, owners and faults.
   friend bool operator==(const NodeAccount& a, const NodeAccount& b);
@@ -204,7 +201,6 @@ class NodeAccount {
   // What follows from the above.
   std::map<Uuid, InstanceEntry> entries_;  // by instance uuid; no empty ones
   Amounts promised_;                       // the sum over entries_
-  int64_t dedicated_vcpus_ = 0;            // the sum over entries_
   Statistics statistics_;
   mutable Ownership ownership_;  // of entries_; counted when somebody asks
 };

@@ -39,10 +39,7 @@ class Statistics {
 
   // The number of instances, whether they run or not (T-120).
   int64_t instances() const { return instances_; }
-  // The number of instances by state, by task (`None` for no task) and by project. A number of 0 is
-  // left out.
-  const std::map<std::string, int64_t>& by_vm_state() const { return by_vm_state_; }
-  const std::map<std::string, int64_t>& by_task_state() const { return by_task_state_; }
+  // What the instances of each project use. A project without instances is left out.
   const std::map<std::string, ProjectUsage>& by_project() const { return by_project_; }
   // The number of instances that are being built, or whose task reads or writes much (T-120).
   int64_t io_workload() const;
@@ -59,7 +56,7 @@ class Statistics {
 
   int64_t instances_ = 0;
   std::map<std::string, int64_t> by_vm_state_;
-  std::map<std::string, int64_t> by_task_state_;
+  std::map<std::string, int64_t> by_task_state_;  // `None`: no task
   std::map<std::string, ProjectUsage> by_project_;
 };
 

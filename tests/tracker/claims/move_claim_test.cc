@@ -245,7 +245,7 @@ TEST(Claims, NobodyClaimsForADeletedInstanceOrAMoveThatIsOver) {
     const NodeAccount before = account;
     const absl::Status built = ClaimInstance(Settings(), build, &account).status();
     const absl::Status moved = ClaimMove(Settings(), move, &account).status();
-    EXPECT_EQ(account.open_claims().size(), 0);
+    EXPECT_EQ(account.OpenClaimOf("a"_uuid), nullptr);
     EXPECT_EQ(account, before);
     EXPECT_FALSE(RefusalOf(built).has_value() || RefusalOf(moved).has_value());
     return absl::IsFailedPrecondition(built) + 2 * absl::IsFailedPrecondition(moved);
