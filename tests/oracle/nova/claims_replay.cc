@@ -288,7 +288,7 @@ class Comparison {
     }
   }
 
-  // Nova stores the number with the next flush of the record (T-122).
+  // Nova stores the number with the next flush of the record.
   void SetFailedBuilds(Json* got) {
     (*got)["stats"].erase("failed_builds");
     if (life_.stored_failed_builds() > 0) {

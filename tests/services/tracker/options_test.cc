@@ -169,7 +169,7 @@ pci_alias = ['{"name": "nic", "vendor_id": "8086"}', '{"name": "gpu", "vendor_id
   WriteFile("");
   EXPECT_EQ(Nodes({R"(--pci-device-spec={"vendor_id": "8086"})"})[0].pci_device_specs.size(), 1U);
   const absl::Status spec = Read({"--pci-device-spec={vendor}"}).status();
-  EXPECT_THAT(spec.message(), HasSubstr("pci-device-spec: device_spec[0]"));  // T-31, T-233
+  EXPECT_THAT(spec.message(), HasSubstr("pci-device-spec: device_spec[0]"));  // T-233
   const std::string once = R"(--pci-device-spec={"vendor_id": "8086", "one_time_use": true})";
   EXPECT_THAT(Read({once}).status().message(), HasSubstr("report_in_placement"));           // T-236
   EXPECT_TRUE(Nodes({once, "--pci-report-in-placement=true"})[0].pci_report_in_placement);  // T-258

@@ -1,8 +1,10 @@
-// What instances do, counted (T-118 to T-122).
+// What instances do, and builds that failed, counted (T-118 to T-121).
 #include "tracker/account/statistics.h"
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "tests/tracker/account/sample_records.h"
+#include "tracker/account/account.h"
 
 namespace berth::tracker {
 namespace {
@@ -55,6 +57,17 @@ TEST(Statistics, WhatWasAddedCanBeRemoved) {
   EXPECT_EQ(both, one);
   both.Remove(small);
   EXPECT_EQ(both, Statistics());
+}
+
+// No part of the product counts builds yet.
+TEST(NodeAccount, FailedBuildsStayUntilOneSucceeds) {
+  NodeAccount account(kHere, NodeResources());
+  account.CountFailedBuild();
+  account.CountFailedBuild();
+  EXPECT_EQ(account.failed_builds(), 2);
+  EXPECT_EQ(account.Rebuilt().failed_builds(), 2);
+  account.ForgetFailedBuilds();
+  EXPECT_EQ(account.failed_builds(), 0);
 }
 
 }  // namespace
