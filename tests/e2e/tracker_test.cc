@@ -143,6 +143,42 @@ TEST_F(TrackerTest, SaysWhyItCannotStart) {
   }
 }
 
+// Each start has one mistake less. It tells of the mistake that is looked for first, and does not
+// come to the next one.
+TEST_F(TrackerTest, StartsInAFixedOrder) {
+  std::filesystem::create_directories(scratch_.path() + "/broken");
+  std::ofstream(scratch_.path() + "/broken/compute_id") << "no uuid";
+  struct Start {
+    std::vector<std::string> arguments;
+    int code;
+    std::string said;
+    std::string not_yet;
+  };
+  const Start starts[] = {
+      {{"--pci-device-spec={vendor}", kAway, StateArgument("broken"), "--cpu-shared-set=0-2000"},
+       2,
+       "pci-device-spec",
+       "/nowhere/libvirt-sock"},
+      {{kAway, StateArgument("broken"), "--cpu-shared-set=0-2000", "--startup-driver-timeout=1s"},
+       1,
+       "/nowhere/libvirt-sock",
+       "/broken/compute_id"},
+      {{ConfigArgument(), StateArgument("broken"), "--cpu-shared-set=0-2000"},
+       1,
+       "/broken/compute_id",
+       "cpu_shared_set"},
+      {{ConfigArgument(), StateArgument("good"), "--cpu-shared-set=0-2000"},
+       1,
+       "cpu_shared_set",
+       "the node is audited"},
+  };
+  for (const Start& start : starts) {
+    const std::string log = Refusal(start.arguments, start.code);
+    EXPECT_THAT(log, HasSubstr(start.said));          // T-31
+    EXPECT_THAT(log, Not(HasSubstr(start.not_yet)));  // T-31
+  }
+}
+
 TEST_F(TrackerTest, SaysWhenAPortIsTaken) {
   const TakenPort taken;
   EXPECT_THAT(Refusal({ConfigArgument(), StateArgument(), "--listen=" + taken.address()}),
