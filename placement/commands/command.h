@@ -252,11 +252,12 @@ struct UpdateService {
   // for maintenance (T-306).
   bool ends_maintenance = false;
 };
-// Removes the service. If it is a tracker, also removes the nodes of its host, with everything in
-// their provider trees and all that is allocated there (T-299).
+// Removes the service. If it is a tracker, also removes the nodes of its host with their provider
+// trees (T-299).
 struct DeleteService {
   std::string host;
   std::string binary;
+  bool cascade = false;  // also releases what consumers hold of the nodes' subtrees (T-225)
 };
 // Releases what instances that were evacuated from the host still hold on its nodes. The evacuations
 // stay `done`, so that the host's tracker still removes the guests when it is back (T-344).

@@ -229,8 +229,8 @@ absl::StatusOr<Outcome> Decide(const State& state, const UpdateService& command,
 }
 
 // Refuses, in this order: SERVICE_NOT_FOUND; and, if the service is a tracker, SERVICE_IN_USE while
-// an instance is on its host, or moves from or to it; PROVIDER_HAS_CHILDREN if a node of another
-// host is below a node of this host.
+// an instance is on its host, or moves from or to it; PROVIDER_HAS_CHILDREN and PROVIDER_IN_USE as
+// CheckRemovable does (T-299).
 absl::StatusOr<Outcome> Decide(const State& state, const DeleteService& command,
                                const RuleContext& context) {
   if (!FindService(state, command.host, command.binary)) {
@@ -241,7 +241,7 @@ absl::StatusOr<Outcome> Decide(const State& state, const DeleteService& command,
     BERTH_RETURN_IF_ERROR(CheckUnused(state, command.host));
     std::vector<ProviderId> nodes;
     for (const NodeRecordPtr& node : state.NodesOf(command.host)) nodes.push_back(node->id);
-    BERTH_RETURN_IF_ERROR(CheckRemovable(state, nodes, /*cascade=*/true));
+    BERTH_RETURN_IF_ERROR(CheckRemovable(state, nodes, command.cascade));
     RemoveNodes(state, nodes, context, outcome);
   }
   outcome.changes.push_back(ServiceRemoved{command.host, command.binary});

@@ -127,7 +127,11 @@ absl::Status CheckRemovable(const State& state, const std::vector<ProviderId>& n
                                  Describe(config), ", which the node does not own"),
                     {{{"provider", config.id.ToString()}}});
     }
-    if (!cascade) BERTH_RETURN_IF_ERROR(CheckUnused(*root));
+  }
+  if (cascade) return absl::OkStatus();
+  for (const ProviderId node : nodes) {
+    const std::optional<ProviderPlace> root = state.FindProvider(node);
+    if (root) BERTH_RETURN_IF_ERROR(CheckUnused(*root));
   }
   return absl::OkStatus();
 }

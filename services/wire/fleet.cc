@@ -208,7 +208,7 @@ absl::StatusOr<CommandBody> ForceServiceDownCommand(const State& state,
 absl::StatusOr<CommandBody> DeleteServiceCommand(const State& state,
                                                  const pb::DeleteServiceRequest& request) {
   BERTH_ASSIGN_OR_RETURN(const auto service, FindServiceByUuid(state, request.service_uuid()));
-  return placement::DeleteService{service->host, service->binary};
+  return placement::DeleteService{service->host, service->binary, request.cascade()};
 }
 
 absl::StatusOr<CommandBody> CreateNodeCommand(const pb::CreateNodeRequest& request) {

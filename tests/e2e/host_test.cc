@@ -234,6 +234,34 @@ TEST_F(HostCalls, AnAuditOfAHostThatIsDownIsRefused) {
   EXPECT_EQ(answer, "NOT_SERVING");
 }
 
+TEST_F(HostCalls, AServiceWhoseNodesAreInUseIsDeletedByCascadeOnly) {
+  Tracker tracker(channel_, host_, node_);
+  tracker.Appear(16);
+  const pb::SetAllocationsRequest claim = ClaimOn(node_, 2);
+  pb::SetAllocationsResponse claimed;
+  Do("AllocationService/SetAllocations", claim, &claimed);
+  const auto is_held = [&] {
+    pb::GetAllocationsRequest get;
+    get.set_consumer_uuid(claim.consumers(0).consumer_uuid());
+    pb::GetAllocationsResponse got;
+    Do("AllocationService/GetAllocations", get, &got);
+    return got.has_consumer();
+  };
+  pb::DeleteServiceRequest deletion;
+  deletion.set_service_uuid(Service().uuid());
+  pb::DeleteServiceResponse deleted;
+  const grpc::Status refused = Invoke("FleetService/DeleteService", deletion, &deleted);
+  EXPECT_EQ(refused.error_code(), grpc::StatusCode::FAILED_PRECONDITION);  // T-299
+  EXPECT_EQ(ReasonOf(refused), "PROVIDER_IN_USE");                         // T-299
+  EXPECT_TRUE(is_held());                                                  // T-299
+  EXPECT_EQ(Service().uuid(), deletion.service_uuid());                    // T-299
+  deletion.set_cascade(true);
+  Do("FleetService/DeleteService", deletion, &deleted);
+  EXPECT_FALSE(is_held());                // T-225, T-299
+  EXPECT_TRUE(Service().uuid().empty());  // T-299
+  tracker.End();
+}
+
 TEST_F(HostCalls, ADeletedServiceEndsItsStreamAndDoesNotComeBack) {
   Tracker tracker(channel_, host_, node_);
   tracker.Hello("");

@@ -34,6 +34,11 @@ struct DisableArguments {
   std::string service, reason;
 };
 
+struct DeleteServiceArguments {
+  std::string service;
+  bool cascade = false;
+};
+
 absl::Status ListServices(Session& session, const ListServicesArguments& arguments) {
   pb::ListServicesRequest request;
   if (!arguments.host.empty()) request.set_host(arguments.host);
@@ -83,10 +88,11 @@ absl::Status ForceDown(Session& session, const ForceDownArguments& arguments) {
   return Change<pb::ForceServiceDownResponse>(session, arguments.service, request);
 }
 
-absl::Status Delete(Session& session, const ServiceArguments& arguments) {
+absl::Status Delete(Session& session, const DeleteServiceArguments& arguments) {
   pb::DeleteServiceRequest request;
   BERTH_ASSIGN_OR_RETURN(const auto uuid, ServiceUuid(session, arguments.service));
   request.set_service_uuid(uuid);
+  request.set_cascade(arguments.cascade);
   BERTH_ASSIGN_OR_RETURN(const auto answer, session.Call<pb::DeleteServiceResponse>(request));
   return session.Print(answer, absl::StrCat("deleted ", uuid, "\n"), {uuid});
 }
@@ -126,12 +132,12 @@ void AddServiceCommands(CLI::App& app, Session& session) {
   force->add_flag("--undo", forcing.undo, "The tracker's heartbeats decide again");
 
   CLI::App* remove =
-      AddVerb(*noun, "delete", "Delete a service with its nodes, and all that is allocated on them",
+      AddVerb(*noun, "delete", "Delete a service with its nodes and their provider trees",
               "berth service delete dc1-h07");
-  remove
-      ->add_option("service", Does(remove, session, Delete).service,
-                   "Host name, or uuid of the service")
-      ->required();
+  DeleteServiceArguments& deleting = Does(remove, session, Delete);
+  remove->add_option("service", deleting.service, "Host name, or uuid of the service")->required();
+  remove->add_flag("--cascade", deleting.cascade,
+                   "Also release everything that is allocated there");
 }
 
 }  // namespace berth::cli

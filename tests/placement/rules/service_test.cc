@@ -70,15 +70,38 @@ TEST(RulesService, ADeletedTrackerTakesItsNodesAlong) {
   world.Must(SetAllocations{{world.Claim("b", "cn1{VCPU:2} cn3{VCPU:1}")}, false});
   EXPECT_EQ(fleet.Answer(DeleteService{"gone", "berth-tracker"}), "SERVICE_NOT_FOUND");
   EXPECT_EQ(fleet.Answer(DeleteService{"h1", "other"}), "SERVICE_NOT_FOUND");
-  EXPECT_EQ(fleet.Answer(DeleteService{"h1", "berth-tracker"}), "OK");
+  EXPECT_EQ(fleet.Answer(DeleteService{"h1", "berth-tracker"}), "PROVIDER_IN_USE");      // T-299
+  EXPECT_EQ(world.used("cn1", "VCPU"), 2);                                               // T-299
+  EXPECT_EQ(fleet.Answer(DeleteService{"h1", "berth-tracker", true}), "OK");             // T-299
   for (const char* gone : {"cn1", "pf1", "cn2"}) EXPECT_FALSE(fleet.Has(gone)) << gone;  // T-299
   EXPECT_FALSE(fleet.HasNode("cn1"));                                                    // T-299
   EXPECT_FALSE(fleet.HasNode("cn2"));                                                    // T-299
   EXPECT_TRUE(fleet.HasNode("cn3"));                         // T-10, T-299: of this host only
   EXPECT_FALSE(world.consumer_generation("a").has_value());  // T-299: held nothing else
   EXPECT_EQ(world.used("cn3", "VCPU"), 1);                   // T-299: keeps what is elsewhere
-  EXPECT_EQ(fleet.Answer(DeleteService{"h1", "berth-tracker"}), "SERVICE_NOT_FOUND");
+  EXPECT_EQ(fleet.Answer(DeleteService{"h1", "berth-tracker", true}), "SERVICE_NOT_FOUND");
   EXPECT_EQ(fleet.Report("h1", 1, "cn1{VCPU:8}", 2), "SERVICE_NOT_REGISTERED");  // T-299, T-384
+}
+
+// Without cascade nothing goes that a tracker has not made, and nothing that somebody holds.
+TEST(RulesService, WithoutCascadeATrackerGoesOnlyIfNobodyNeedsItsNodes) {
+  FleetWorld fleet;
+  fleet.Register("h1", 1, "machine-a");
+  ASSERT_EQ(fleet.Report("h1", 1, "cn1{VCPU:8}", 1), "OK");
+  ASSERT_EQ(fleet.Report("h1", 1, "cn2{VCPU:8}\n  pf1{VGPU:4}", 1), "OK");
+  World& world = fleet.world;
+  world.Must(SetAllocations{{world.Claim("a", "cn1{VCPU:1}")}, false});
+  world.Add("switch{CUSTOM_PORT:4}");
+  world.Must(UpdateProvider{world.provider("switch"), {}, {{world.provider("pf1")}}, {}});
+  const DeleteService deletion{"h1", "berth-tracker"};
+  EXPECT_EQ(fleet.Answer(deletion), "PROVIDER_HAS_CHILDREN");  // T-299: before what is in use
+  world.Must(UpdateProvider{
+      world.provider("switch"), {}, std::make_optional(std::optional<ProviderId>()), {}});
+  EXPECT_EQ(fleet.Answer(deletion), "PROVIDER_IN_USE");  // T-299
+  world.Must(DeleteAllocations{world.consumer("a"), std::nullopt});
+  EXPECT_EQ(fleet.Answer(deletion), "OK");                                               // T-299
+  for (const char* gone : {"cn1", "cn2", "pf1"}) EXPECT_FALSE(fleet.Has(gone)) << gone;  // T-299
+  EXPECT_TRUE(fleet.Has("switch"));
 }
 
 TEST(RulesService, NodesOfOneHostMayBeBelowEachOther) {
@@ -95,10 +118,11 @@ TEST(RulesService, NodesOfOneHostMayBeBelowEachOther) {
   put_below("inner", "outer");
   put_below("foreign", "inner");
   world.Must(SetAllocations{{world.Claim("a", "outer{VCPU:1} inner{VCPU:1}")}, false});
-  EXPECT_EQ(fleet.Answer(DeleteService{"h1", "berth-tracker"}), "PROVIDER_HAS_CHILDREN");  // T-299
+  const DeleteService deletion{"h1", "berth-tracker", true};
+  EXPECT_EQ(fleet.Answer(deletion), "PROVIDER_HAS_CHILDREN");  // T-299
   world.Must(UpdateProvider{
       world.provider("foreign"), {}, std::make_optional(std::optional<ProviderId>()), {}});
-  EXPECT_EQ(fleet.Answer(DeleteService{"h1", "berth-tracker"}), "OK");  // T-299
+  EXPECT_EQ(fleet.Answer(deletion), "OK");  // T-299
   EXPECT_FALSE(fleet.Has("outer"));
   EXPECT_FALSE(fleet.Has("inner"));
   EXPECT_TRUE(fleet.Has("foreign"));

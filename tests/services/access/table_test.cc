@@ -80,16 +80,23 @@ TEST(AccessTableTest, FindsAMethodByTheLastPartsOfItsName) {
   EXPECT_EQ(table.Find("/berth.placement.v1.CandidateService/claim"), nullptr);
 }
 
-TEST(AccessTableTest, OnlyAnAdminDeletesANodeWithAllThatIsOnIt) {
+// What an operator and an admin are answered who set `cascade` of the request of this RPC.
+template <typename Request>
+void ExpectCascadeOfAdmins(absl::string_view method_name) {
   const MethodAccess* method =
-      AccessTable::Get().Find("/berth.placement.v1.FleetService/DeleteNode");
+      AccessTable::Get().Find(absl::StrCat("/berth.placement.v1.", method_name));
   ASSERT_NE(method, nullptr);
-  pb::DeleteNodeRequest request;
+  Request request;
   EXPECT_TRUE(method->PermitRequest(acl::ROLE_OPERATOR, "ann", request).ok());
   request.set_cascade(true);
   EXPECT_EQ(ReasonOf(method->PermitRequest(acl::ROLE_OPERATOR, "ann", request)),
             "ROLE_NOT_PERMITTED");
   EXPECT_TRUE(method->PermitRequest(acl::ROLE_ADMIN, "ann", request).ok());
+}
+
+TEST(AccessTableTest, OnlyAnAdminDeletesANodeOrAServiceWithAllThatIsOnIt) {
+  ExpectCascadeOfAdmins<pb::DeleteNodeRequest>("FleetService/DeleteNode");
+  ExpectCascadeOfAdmins<pb::DeleteServiceRequest>("FleetService/DeleteService");
 }
 
 TEST(AccessTableTest, ATrackerCallsInTheNameOfItsHost) {
