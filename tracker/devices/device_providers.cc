@@ -93,6 +93,8 @@ absl::StatusOr<DeviceProviderTree> DescribeDeviceProviders(absl::string_view nod
   }
   std::map<std::string, DeviceProvider> providers;
   for (const DeviceRecord& record : table.Records()) {
+    // Of an owned device that the host does not list only the address is known, and not the class.
+    if (record.device.dev_type.empty()) continue;
     const DeviceSpec* const spec = table.specs().Find(record.device, {});
     if (spec == nullptr || spec->tags.count("physical_network") != 0) continue;
     const std::string address = ProviderAddress(record.device);

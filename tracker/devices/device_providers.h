@@ -57,7 +57,8 @@ struct DeviceProviderTree {
   std::vector<std::string> problems;
 };
 
-// Describes the providers of the devices in `table` that have no physical_network (T-258).
+// Describes the providers of the devices in `table` that have no physical_network (T-258). A device
+// of which only the address is known (see DeviceTable::Rebuild) counts as gone.
 //
 // If placement has allocated more of a provider than the provider has devices, its total is the
 // allocated amount (T-260). If a one_time_use device is allocated, all of its provider is reserved;

@@ -18,6 +18,7 @@ using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::UnorderedElementsAre;
 
 const Uuid kDevicesRoot = "6695eb01-f6a4-8304-79aa-97f2502e193f"_uuid;
 const HostAndNode kDevicesHost = {"h1", kDevicesRoot};
@@ -185,6 +186,29 @@ TEST_F(DeviceChildrenTest, ADeviceThatIsUnpluggedStaysWithItsOwner) {
   EXPECT_EQ(account_.Devices().Find("0000:3b:02.1"), nullptr);  // T-239, T-252
   ASSERT_EQ(account_.Devices().Pools().size(), 1u);
   EXPECT_THAT(account_.Devices().Pools()[0].addresses, ElementsAre("0000:3b:02.0"));  // T-254
+}
+
+// A specification by address matches the device even when nothing else of the device is known.
+TEST_F(DeviceChildrenTest, AnUnpluggedDeviceIsOfferedAsItsOwnerHoldsIt) {
+  configuration_.pci_device_specs = {R"({"address": "0000:05:00.0"})"};
+  facts_.pci_devices = {OneDevice("0000:05:00.0", "type-PCI", "0a54")};
+  Observe();
+  Own("a", {"0000:05:00.0"});
+  Apply(Run());
+  ASSERT_EQ(records_.tree.size(), 2u);
+  records_.allocations = {
+      {records_.tree[1].uuid, "a"_uuid, Uuid(), {{"CUSTOM_PCI_8086_0A54", 1}}, "INSTANCE", 1}};
+  facts_.pci_devices.clear();
+  Observe();
+  const Audit gone = Run();
+  ASSERT_EQ(gone.report.providers.size(), 2u);
+  EXPECT_EQ(gone.report.providers[1].inventories,
+            (Inventories{{"CUSTOM_PCI_8086_0A54", {1, 0, 1, 1, 1, 1.0}}}));  // T-260
+  EXPECT_THAT(Settings(gone), UnorderedElementsAre(HasSubstr("placement has 1 allocated"),
+                                                   HasSubstr("no longer in the host")));  // T-260
+  account_.DropInstance("a"_uuid);
+  records_.allocations.clear();
+  EXPECT_EQ(Run().report.providers.size(), 1u);  // T-260
 }
 
 TEST_F(DeviceChildrenTest, AreNotHealedDuringAResizeOnTheHost) {  // T-262
