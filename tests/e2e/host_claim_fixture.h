@@ -16,10 +16,9 @@
 #include "berth/placement/v1/inventory.grpc.pb.h"
 #include "berth/placement/v1/provider.grpc.pb.h"
 #include "berth/tracker/v1/tracker.grpc.pb.h"
-#include "google/rpc/error_details.pb.h"
-#include "google/rpc/status.pb.h"
 #include "grpcpp/client_context.h"
 #include "placement/ground/uuid.h"
+#include "tests/e2e/stub_call.h"
 #include "tests/processes/placement_server.h"
 #include "tests/processes/scheduled.h"
 #include "tests/processes/service_process.h"
@@ -37,21 +36,6 @@ inline std::unique_ptr<grpc::ClientContext> Context() {
   auto context = std::make_unique<grpc::ClientContext>();
   context->set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(30));
   return context;
-}
-
-// The reason and the value of `key` of each ErrorInfo of the status.
-inline std::vector<std::string> Reasons(const grpc::Status& status, const std::string& key = "") {
-  google::rpc::Status details;
-  details.ParseFromString(status.error_details());
-  std::vector<std::string> reasons;
-  for (const auto& detail : details.details()) {
-    google::rpc::ErrorInfo info;
-    if (!detail.UnpackTo(&info)) continue;
-    const auto value = info.metadata().find(key);
-    reasons.push_back(value == info.metadata().end() ? info.reason()
-                                                     : info.reason() + " " + value->second);
-  }
-  return reasons;
 }
 
 class HostClaimTest : public ::testing::Test {

@@ -1,7 +1,6 @@
 #include "tests/e2e/real_host.h"
 
-#include <grpcpp/client_context.h>
-#include <grpcpp/create_channel.h>
+#include <gmock/gmock.h>
 #include <signal.h>
 
 #include <filesystem>
@@ -15,6 +14,7 @@
 #include "absl/strings/str_split.h"
 #include "absl/time/clock.h"
 #include "placement/ground/uuid.h"
+#include "tests/e2e/stub_call.h"
 
 namespace berth::e2e {
 
@@ -23,36 +23,15 @@ namespace tracker_pb = ::berth::tracker::v1;
 
 namespace {
 
+using ::testing::Each;
+using ::testing::IsEmpty;
+using ::testing::Not;
+
 constexpr char kHost[] = "real-host";
 constexpr int64_t kReservedMemoryMib = 512;  // the tracker's default
 constexpr int64_t kCpuRatio = 16;            // of the tracker's arguments below
 constexpr int64_t kKibPerMib = 1024;
 constexpr absl::Duration kWaitMax = absl::Seconds(60);
-
-template <typename Service, typename Request, typename Response>
-grpc::Status Call(const std::shared_ptr<grpc::Channel>& channel,
-                  grpc::Status (Service::Stub::*method)(grpc::ClientContext*, const Request&,
-                                                        Response*),
-                  const Request& request, Response* response) {
-  const auto stub = Service::NewStub(channel);
-  grpc::ClientContext context;
-  context.set_deadline(absl::ToChronoTime(absl::Now() + kWaitMax));
-  return (stub.get()->*method)(&context, request, response);
-}
-
-template <typename Service, typename Request, typename Response>
-Response Do(const std::shared_ptr<grpc::Channel>& channel,
-            grpc::Status (Service::Stub::*method)(grpc::ClientContext*, const Request&, Response*),
-            const Request& request) {
-  Response response;
-  const grpc::Status status = Call<Service>(channel, method, request, &response);
-  EXPECT_TRUE(status.ok()) << request.GetTypeName() << ": " << status.error_message();
-  return response;
-}
-
-std::shared_ptr<grpc::Channel> ConnectTo(const ServiceProcess& process) {
-  return grpc::CreateChannel(process.address(), grpc::InsecureChannelCredentials());
-}
 
 int64_t AmountOf(const pb::Consumer& consumer, const char* resource_class) {
   int64_t sum = 0;
@@ -198,7 +177,7 @@ pb::Instance RealHost::Store(const pb::Instance& instance) {
   pb::SetInstanceRequest request;
   *request.mutable_instance() = instance;
   if (instance.generation() != 0) request.set_expected_generation(instance.generation());
-  return Do<pb::InstanceService>(channel_, &pb::InstanceService::Stub::SetInstance, request)
+  return MustCall<pb::InstanceService>(channel_, &pb::InstanceService::Stub::SetInstance, request)
       .instance();
 }
 
@@ -218,29 +197,54 @@ void RealHost::Allocate(const pb::Instance& instance) {
   if (pinned > 0) resources["PCPU"] = pinned;
   if (instance.flavor().vcpus() > pinned) resources["VCPU"] = instance.flavor().vcpus() - pinned;
   resources["MEMORY_MB"] = instance.flavor().memory_mib();
-  Do<pb::AllocationService>(channel_, &pb::AllocationService::Stub::SetAllocations, request);
+  MustCall<pb::AllocationService>(channel_, &pb::AllocationService::Stub::SetAllocations, request);
 }
 
 void RealHost::Release(const std::string& instance) {
   pb::DeleteAllocationsRequest request;
   request.set_consumer_uuid(instance);
-  Do<pb::AllocationService>(channel_, &pb::AllocationService::Stub::DeleteAllocations, request);
+  MustCall<pb::AllocationService>(channel_, &pb::AllocationService::Stub::DeleteAllocations,
+                                  request);
 }
 
-grpc::Status RealHost::Claim(const pb::Instance& instance) {
+grpc::Status RealHost::Claim(const pb::Instance& instance, tracker_pb::Claim* claim) {
   tracker_pb::ClaimInstanceRequest request;
   request.set_node_uuid(node_);
   *request.mutable_instance() = instance;
   tracker_pb::ClaimInstanceResponse response;
-  return Call<tracker_pb::TrackerService>(
+  const grpc::Status status = TryCall<tracker_pb::TrackerService>(
       ConnectTo(*tracker_), &tracker_pb::TrackerService::Stub::ClaimInstance, request, &response);
+  if (claim != nullptr) *claim = response.claim();
+  return status;
+}
+
+tracker_pb::Claim RealHost::Grant(const pb::Instance& instance) {
+  Allocate(instance);
+  tracker_pb::Claim claim;
+  const grpc::Status claimed = Claim(instance, &claim);
+  EXPECT_TRUE(claimed.ok()) << claimed.error_message();
+  return claim;
+}
+
+void RealHost::Abort(const tracker_pb::Claim& claim) {
+  tracker_pb::AbortClaimRequest request;
+  request.set_node_uuid(node_);
+  request.set_claim_id(claim.claim_id());
+  EXPECT_TRUE(MustCall<tracker_pb::TrackerService>(
+                  ConnectTo(*tracker_), &tracker_pb::TrackerService::Stub::AbortClaim, request)
+                  .aborted());
+}
+
+void RealHost::ExpectRefused(const pb::Instance& instance) {
+  const std::vector<std::string> reasons = Reasons(Claim(instance));
+  EXPECT_THAT(reasons, Not(IsEmpty()));
+  EXPECT_THAT(reasons, Each("RESOURCES_UNAVAILABLE"));
+  EXPECT_EQ(Get(instance.uuid()).host(), "");
 }
 
 pb::Instance RealHost::Build(const Size& size) {
   const pb::Instance instance = Create(size);
-  Allocate(instance);
-  const grpc::Status claimed = Claim(instance);
-  EXPECT_TRUE(claimed.ok()) << claimed.error_message();
+  Grant(instance);
   StartGuest(instance.uuid(), size);
   pb::Instance active = Get(instance.uuid());
   active.set_vm_state("active");
@@ -251,24 +255,24 @@ pb::Instance RealHost::Build(const Size& size) {
 pb::Instance RealHost::Get(const std::string& instance) {
   pb::GetInstanceRequest request;
   request.set_instance_uuid(instance);
-  return Do<pb::InstanceService>(channel_, &pb::InstanceService::Stub::GetInstance, request)
+  return MustCall<pb::InstanceService>(channel_, &pb::InstanceService::Stub::GetInstance, request)
       .instance();
 }
 
 void RealHost::DeleteRecord(const std::string& instance) {
   pb::DeleteInstanceRequest request;
   request.set_instance_uuid(instance);
-  Do<pb::InstanceService>(channel_, &pb::InstanceService::Stub::DeleteInstance, request);
+  MustCall<pb::InstanceService>(channel_, &pb::InstanceService::Stub::DeleteInstance, request);
 }
 
 tracker_pb::GetNodeViewResponse RealHost::View() {
-  return Do<tracker_pb::TrackerService>(ConnectTo(*tracker_),
-                                        &tracker_pb::TrackerService::Stub::GetNodeView,
-                                        tracker_pb::GetNodeViewRequest());
+  return MustCall<tracker_pb::TrackerService>(ConnectTo(*tracker_),
+                                              &tracker_pb::TrackerService::Stub::GetNodeView,
+                                              tracker_pb::GetNodeViewRequest());
 }
 
 pb::AuditSummary RealHost::Audit() {
-  const tracker_pb::AuditNowResponse audits = Do<tracker_pb::TrackerService>(
+  const tracker_pb::AuditNowResponse audits = MustCall<tracker_pb::TrackerService>(
       ConnectTo(*tracker_), &tracker_pb::TrackerService::Stub::AuditNow,
       tracker_pb::AuditNowRequest());
   return audits.audits_size() == 1 ? audits.audits(0).audit() : pb::AuditSummary();
@@ -278,7 +282,7 @@ pb::Node RealHost::Node() {
   pb::ListNodesRequest request;
   request.set_view(pb::NODE_VIEW_FULL);
   const pb::ListNodesResponse nodes =
-      Do<pb::FleetService>(channel_, &pb::FleetService::Stub::ListNodes, request);
+      MustCall<pb::FleetService>(channel_, &pb::FleetService::Stub::ListNodes, request);
   return nodes.nodes_size() == 1 ? nodes.nodes(0) : pb::Node();
 }
 
@@ -286,7 +290,7 @@ std::vector<pb::Instance> RealHost::Instances() {
   pb::ListInstancesRequest request;
   request.set_host(kHost);
   const pb::ListInstancesResponse list =
-      Do<pb::InstanceService>(channel_, &pb::InstanceService::Stub::ListInstances, request);
+      MustCall<pb::InstanceService>(channel_, &pb::InstanceService::Stub::ListInstances, request);
   return {list.instances().begin(), list.instances().end()};
 }
 
@@ -308,7 +312,7 @@ std::string RealHost::Wanted() {
   const std::map<std::string, Size> running = RunningGuests();
   pb::ListProviderAllocationsRequest request;
   request.set_provider_uuid(node_);
-  const pb::ListProviderAllocationsResponse held = Do<pb::AllocationService>(
+  const pb::ListProviderAllocationsResponse held = MustCall<pb::AllocationService>(
       channel_, &pb::AllocationService::Stub::ListProviderAllocations, request);
   std::set<std::string> counted;
   Size instances, allocated, orphans, withheld;
@@ -351,7 +355,7 @@ std::string RealHost::Held() {
   request.set_provider_uuid(node_);
   request.set_view(pb::PROVIDER_VIEW_FULL);
   const pb::Provider root =
-      Do<pb::ProviderService>(channel_, &pb::ProviderService::Stub::GetProvider, request)
+      MustCall<pb::ProviderService>(channel_, &pb::ProviderService::Stub::GetProvider, request)
           .provider();
   std::vector<std::string> lines;
   for (const pb::Orphan& orphan : recorded.orphans()) {

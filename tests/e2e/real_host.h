@@ -47,6 +47,8 @@ class RealHost : public ::testing::Test {
   void StartTracker(const std::vector<std::string>& arguments);
   void KillTracker();
   void RestartTracker() { StartTracker(arguments_); }
+  // Ends the libvirt daemon as a crash does, and starts it again.
+  void RestartLibvirt() { ASSERT_TRUE(daemon_->Restart()); }
 
   // What virsh prints for this command; the test fails if virsh fails.
   std::string Virsh(std::vector<std::string> command) const;
@@ -66,11 +68,23 @@ class RealHost : public ::testing::Test {
   // Allocates what the instance needs, as a scheduler does: dedicated CPUs if it wants pinned CPUs.
   void Allocate(const berth::placement::v1::Instance& instance);
   void Release(const std::string& instance);
-  grpc::Status Claim(const berth::placement::v1::Instance& instance);
+  // `claim`: gets what was claimed. Null: nobody wants to know.
+  grpc::Status Claim(const berth::placement::v1::Instance& instance,
+                     berth::tracker::v1::Claim* claim = nullptr);
+  // Allocates and claims.
+  berth::tracker::v1::Claim Grant(const berth::placement::v1::Instance& instance);
+  void Abort(const berth::tracker::v1::Claim& claim);
+  // The node must lack what the instance, which is on no host, needs.
+  void ExpectRefused(const berth::placement::v1::Instance& instance);
   // The record of an instance as a whole build leaves it: claimed, and its guest running.
   berth::placement::v1::Instance Build(const Size& size);
   berth::placement::v1::Instance Get(const std::string& instance);
   void DeleteRecord(const std::string& instance);
+  // Deletes the record and the allocations.
+  void Delete(const std::string& instance) {
+    DeleteRecord(instance);
+    Release(instance);
+  }
 
   // Runs a pass, and waits for its end.
   berth::placement::v1::AuditSummary Audit();
@@ -85,6 +99,12 @@ class RealHost : public ::testing::Test {
   static bool Eventually(const std::function<bool()>& holds);
 
   std::string instances_path_ = "/proc";  // on which no disk fills up
+  const placement::ScratchDirectory scratch_;
+  std::unique_ptr<tracker::LibvirtDaemon> daemon_;
+  std::unique_ptr<PlacementServer> placement_;
+  std::unique_ptr<TrackerProcess> tracker_;
+  std::shared_ptr<grpc::Channel> channel_;  // to placement
+  std::string node_;                        // the uuid of the node
 
  private:
   // The path of a file with the definition of a guest.
@@ -98,13 +118,7 @@ class RealHost : public ::testing::Test {
   std::set<std::string> WritePins(const std::map<std::string, Size>& running);
   std::vector<berth::placement::v1::Instance> Instances();
 
-  const placement::ScratchDirectory scratch_;
-  std::unique_ptr<tracker::LibvirtDaemon> daemon_;
-  std::unique_ptr<PlacementServer> placement_;
-  std::unique_ptr<TrackerProcess> tracker_;
-  std::vector<std::string> arguments_;
-  std::shared_ptr<grpc::Channel> channel_;
-  std::string node_;
+  std::vector<std::string> arguments_;  // of the tracker
 };
 
 }  // namespace berth::e2e

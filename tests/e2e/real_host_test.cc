@@ -117,23 +117,13 @@ class RealDeviceTest : public RealHostTest {
     properties["product_id"] = Device().product_id();
     return Store(instance);
   }
-  void ExpectRefused(const pb::Instance& instance) {
-    EXPECT_EQ(Claim(instance).error_code(), grpc::StatusCode::FAILED_PRECONDITION);
-    EXPECT_EQ(Get(instance.uuid()).host(), "");
-  }
   void ExpectGranted(const pb::Instance& instance) {
-    Allocate(instance);
-    const grpc::Status claimed = Claim(instance);
-    EXPECT_TRUE(claimed.ok()) << claimed.error_message();
+    Grant(instance);
     const pb::Instance record = Get(instance.uuid());
     ASSERT_EQ(record.pci_devices_size(), 1);
     EXPECT_EQ(record.pci_devices(0).address(), address_);
     ASSERT_EQ(record.numa_cells_size(), 1);
     EXPECT_EQ(record.numa_cells(0).pinning().at(0), cpu_);
-  }
-  void Delete(const std::string& instance) {
-    DeleteRecord(instance);
-    Release(instance);
   }
   // Defines a guest with the device; the guest does not run.
   void AttachDevice(const std::string& uuid) {
