@@ -1,7 +1,6 @@
 #include "tests/processes/dead_mount.h"
 
 #include <fcntl.h>
-#include <sched.h>
 #include <sys/mount.h>
 #include <unistd.h>
 
@@ -10,14 +9,13 @@
 
 #include "absl/strings/str_cat.h"
 #include "placement/ground/check.h"
+#include "tests/processes/own_mounts.h"
 
 namespace berth::e2e {
 
 absl::Status DeadMount::SeparateMounts() {
   if (access("/dev/fuse", R_OK | W_OK) != 0) return absl::ErrnoToStatus(errno, "/dev/fuse");
-  if (unshare(CLONE_NEWNS) != 0) return absl::ErrnoToStatus(errno, "unshare");
-  if (mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0) return absl::OkStatus();
-  return absl::ErrnoToStatus(errno, "mount");
+  return e2e::SeparateMounts();
 }
 
 DeadMount::DeadMount(std::string directory)
