@@ -1,9 +1,23 @@
 #include "placement/store/schema.h"
 
+#include "absl/strings/cord.h"
 #include "absl/strings/str_cat.h"
 
 namespace berth::placement {
 namespace {
+
+constexpr absl::string_view kNoPrivilege = "42501";  // insufficient_privilege
+
+// The failure with `what` before PostgreSQL's text, if the session's role lacks a privilege. Any
+// other status stays as it is.
+absl::Status ExplainPrivilege(const absl::Status& status, absl::string_view what) {
+  if (SqlStateOf(status) != kNoPrivilege) return status;
+  absl::Status explained(status.code(), absl::StrCat(what, ": ", status.message()));
+  status.ForEachPayload([&](absl::string_view type, const absl::Cord& payload) {
+    explained.SetPayload(type, payload);
+  });
+  return explained;
+}
 
 // The version of the schema: the number of the last step that was done. 0 if the database has no
 // table of placement.
@@ -52,11 +66,20 @@ absl::Status DoSteps(Database& database, const std::vector<SchemaStep>& steps) {
 absl::Status BringUpToDate(Database& database, const std::vector<SchemaStep>& steps) {
   // The version is read without the lock first: most starts have nothing to do, and must not wait
   // for a writer.
-  BERTH_ASSIGN_OR_RETURN(const int64_t version, ReadVersion(database));
-  if (version == steps.back().version) return absl::OkStatus();
+  const absl::StatusOr<int64_t> version = ReadVersion(database);
+  if (!version.ok()) {
+    return ExplainPrivilege(version.status(),
+                            "the database role of placement may not read placement's tables: "
+                            "grant it what deploy/database/roles.sql grants");
+  }
+  if (*version == steps.back().version) return absl::OkStatus();
   const absl::Status status = DoSteps(database, steps);
   if (!status.ok() && !database.broken()) (void)database.Run("ROLLBACK", nullptr);
-  return status;
+  return ExplainPrivilege(
+      status, absl::StrCat("the database has schema ", *version, ", and this release needs schema ",
+                           steps.back().version,
+                           ", but the database role of placement may not change tables: start "
+                           "placement once as the role that owns them"));
 }
 
 }  // namespace berth::placement

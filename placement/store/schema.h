@@ -31,7 +31,8 @@ inline constexpr int64_t kLedgerLock = 0x6265727468;  // "berth"
 
 // Runs those of `steps` that the database lacks, in one transaction under the ledger's lock. Fails
 // with kFailedPrecondition if a newer release has done a step that is not in `steps`. All other
-// failures are those of Database::Run. After a failure the database is as before.
+// failures are those of Database::Run; if the session's role lacks a privilege, the message says
+// what an operator has to do. After a failure the database is as before.
 absl::Status BringUpToDate(Database& database,
                            const std::vector<SchemaStep>& steps = SchemaSteps());
 

@@ -228,8 +228,12 @@ class Database(unittest.TestCase):
             "--dbname=berth", "-Xq", f"--file={SOURCE}/deploy/database/roles.sql")
 
     def make_schema(self):
-        Placement(self.place, self.place.url("berth_owner", self.primary)).stop()
+        self.do_steps()
         self.make_roles()
+
+    def do_steps(self):
+        """The first start, as the owner of the tables."""
+        Placement(self.place, self.place.url("berth_owner", self.primary)).stop()
 
     def start_placement(self, *servers):
         placement = Placement(self.place, self.place.url("berth_app", *servers))
@@ -272,7 +276,8 @@ class Database(unittest.TestCase):
         self.assertIn("password", self.refused(self.place.url("berth_app", self.primary)))
 
     def test_each_role_may_do_its_part_and_no_more(self):
-        self.assertIn("permission denied", self.refused(self.place.url("berth_app", self.primary)))  # no schema yet
+        log = self.refused(self.place.url("berth_app", self.primary))  # no schema yet
+        self.assertRegex(log, "has schema 0, and .* start placement once as the role that owns .* permission denied")
         self.make_schema()
         placement = self.start_placement(self.primary)
         placement.berth("provider", "create", "shelf")
@@ -292,6 +297,60 @@ class Database(unittest.TestCase):
             self.assertNotEqual(done.returncode, 0, f"{role}: {forbidden}")
             self.assertRegex(done.stderr, "permission denied|must be owner")
         self.primary.sql("SET ROLE berth_reader; SELECT count(*) FROM provider", database="berth")
+
+    def test_without_the_second_roles_placement_serves(self):
+        """The first roles.sql gives berth_app what later tables have. Only the partitions of kept request ids stay away."""
+        self.do_steps()
+        placement = self.start_placement(self.primary)
+
+        def create():
+            done = placement.berth("provider", "create", "shelf", "--request-id", "once", "-o", "json")
+            return json.loads(done.stdout)["provider"]["uuid"]
+        self.assertEqual(create(), create())
+        placement.berth("inventory", "set", "shelf", "VCPU=10")
+        placement.berth("claim", "--provider", "shelf", "-r", "VCPU=1", "--consumer", str(uuid.uuid4()))
+        self.assertEqual(json.loads(placement.berth("ledger", "check", "-o", "json").stdout)["clean"], True)
+        hour = "SELECT micros_of(now() + interval '700 hours')"
+        rotate = f"SET ROLE berth_app; SELECT rotate_requests(({hour}), 24)"
+        made = "SELECT count(*) FROM request_partitions p WHERE p.first > now() + interval '600 hours'"
+        self.primary.sql(rotate, database="berth", check=False)
+        self.assertEqual(self.primary.sql(made, database="berth").stdout.strip(), "0")
+        self.make_roles()  # while placement runs
+        self.primary.sql(rotate, database="berth")
+        self.assertNotEqual(self.primary.sql(made, database="berth").stdout.strip(), "0")
+        placement.berth("provider", "create", "after")
+
+    def test_tables_of_another_owner_are_refused_at_once(self):
+        """Somebody has done the steps as a superuser, so no role was granted the tables."""
+        admin = f"postgresql:///berth?host={self.place.directory}&port={self.primary.port}&user=admin"
+        Placement(self.place, admin).stop()
+        log = self.refused(self.place.url("berth_app", self.primary))
+        self.assertRegex(log, "may not read placement's tables: grant it .*roles.sql.* permission denied")
+        self.make_roles()
+        self.start_placement(self.primary).berth("provider", "create", "shelf")
+
+    def test_a_privilege_that_is_missing_refuses_writes_and_nothing_else(self):
+        self.make_schema()
+        placement = self.start_placement(self.primary)
+        placement.berth("provider", "create", "shelf")
+        placement.berth("inventory", "set", "shelf", "VCPU=10")
+        held, refused = str(uuid.uuid4()), str(uuid.uuid4())
+
+        def claim(consumer, check):
+            return placement.berth("claim", "--provider", "shelf", "-r", "VCPU=1", "--consumer", consumer, "-o", "json",
+                                   check=check)
+        claim(held, True)
+        self.primary.sql("REVOKE INSERT ON consumer FROM berth_app", database="berth")
+        done = claim(refused, False)
+        self.assertEqual(done.returncode, 1, done.stderr)  # an error of the server: neither unknown nor unreachable
+        self.assertNotIn("permission denied", done.stderr)  # what PostgreSQL says is for the log
+        self.assertIn("permission denied for table consumer", placement.log())
+        self.assertIn("shelf", placement.berth("provider", "list").stdout)
+        self.primary.sql("GRANT INSERT ON consumer TO berth_app", database="berth")
+        claim(refused, True)
+        self.assertEqual(json.loads(placement.berth("ledger", "check", "-o", "json").stdout)["clean"], True)
+        rows = self.primary.sql("SELECT count(*) FROM consumer", database="berth").stdout.strip()
+        self.assertEqual(rows, "2")
 
     def test_a_synchronous_standby_takes_over_and_nothing_is_lost(self):
         self.make_schema()

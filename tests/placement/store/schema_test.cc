@@ -8,6 +8,7 @@
 #include <thread>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "placement/store/rows.h"
 #include "tests/processes/private_cluster.h"
@@ -56,6 +57,29 @@ TEST(Schema, RefusesANewerOne) {
   const absl::Status status = BringUpToDate(*database);
   EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition) << status;
   EXPECT_EQ(QueryOne(*database, "SELECT 1"), "1");  // and leaves no transaction open
+}
+
+// As after the first run of roles.sql, when nobody has done the steps; and as after a start with
+// another owner, whose tables nobody was granted.
+TEST(Schema, SaysWhatARoleMayNotDo) {
+  const std::string url = BareDatabase("roles");
+  auto owner = ConnectOrDie(url);
+  ASSERT_EQ(owner->Run("CREATE ROLE plain", nullptr), absl::OkStatus());
+  auto plain = ConnectOrDie(url);
+  ASSERT_EQ(plain->Run("SET ROLE plain", nullptr), absl::OkStatus());
+  const absl::Status no_steps = BringUpToDate(*plain);
+  EXPECT_EQ(SqlStateOf(no_steps), "42501");
+  for (const std::string& text :
+       {absl::StrCat("has schema 0, and this release needs schema ", SchemaSteps().size()),
+        std::string("start placement once as the role that owns"), std::string("denied")}) {
+    EXPECT_TRUE(absl::StrContains(no_steps.message(), text)) << no_steps;
+  }
+  ASSERT_EQ(BringUpToDate(*owner), absl::OkStatus());
+  const absl::Status unread = BringUpToDate(*plain);
+  EXPECT_EQ(SqlStateOf(unread), "42501");
+  EXPECT_TRUE(absl::StrContains(unread.message(), "may not read placement's tables")) << unread;
+  ASSERT_EQ(owner->Run("GRANT SELECT ON ledger_schema TO plain", nullptr), absl::OkStatus());
+  EXPECT_EQ(BringUpToDate(*plain), absl::OkStatus());  // nothing is left to be done
 }
 
 // A later release adds steps to a database that is in use.
