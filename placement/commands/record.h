@@ -5,7 +5,6 @@
 #include <optional>
 #include <set>
 #include <string>
-#include <vector>
 
 #include "placement/values/instance.h"
 #include "placement/values/move_end.h"
@@ -20,13 +19,26 @@ struct TrackerProcess {
   Uuid incarnation;
 };
 
-// Reads the names of the CPUs, PCI devices and named units of `node` of `host` that the record gives
-// to its instance alone. `migrations` are all migrations of the instance. An instance that moves may
-// have some on both nodes. The ledger keeps these parts of a record as bytes that it does not read.
-// So the sender of a command that a tracker may send brings this function. Pure.
-using HeldReader = std::set<std::string> (*)(const InstanceRecord& record,
-                                             const std::vector<MigrationPtr>& migrations,
-                                             const std::string& host, ProviderId node);
+// What the record of an instance gives to this instance alone: the names of host CPUs, PCI devices
+// and named units. node_share.h says which of these the instance has on which node.
+struct HeldParts {
+  using Names = std::set<std::string>;
+  // The migration context of the record.
+  struct Context {
+    std::optional<MigrationId> migration;  // none: the context names no migration
+    bool has_old_flavor = false;
+    bool has_new_flavor = false;
+    Names before;  // on the source of the migration
+    Names after;   // on the destination
+  };
+  std::string flavor_id;           // of the flavor that the instance has now
+  Names own;                       // on the node that the record names
+  std::optional<Context> context;  // none: the record has none
+};
+
+// Reads these parts of a record. The ledger keeps them as bytes that it does not read. So the
+// sender of a command that a tracker may send brings this function. Pure.
+using HeldReader = HeldParts (*)(const InstanceRecord& record);
 
 // Creates the record of an instance, or replaces the whole record. The generation and the times of
 // `record` are ignored.

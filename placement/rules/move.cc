@@ -113,16 +113,17 @@ absl::StatusOr<Outcome> Decide(const State& state, const EndMove& command,
   const MoveEnding& ending = *FindMoveEnding(command.end);
   BERTH_ASSIGN_OR_RETURN(const Settlement settlement,
                          Settle(state, *before, ending, *wanted, "end"));
-  BERTH_RETURN_IF_ERROR(
-      CheckOwners(state, {command.tracker, std::nullopt, command.read_held, instance, *wanted}));
+  MigrationRecord ended = *before;
+  ended.status = std::string(ending.status);
+  const MigrationPtr migration = StoredMigration(std::move(ended), context);
+  BERTH_RETURN_IF_ERROR(CheckOwners(
+      state, {command.tracker, std::nullopt, command.read_held, instance, *wanted, migration}));
   Outcome outcome;
   if (settlement.changes()) outcome = Apply(state, *wanted, *before, settlement, context);
   if (command.instance != nullptr) {
     outcome.changes.push_back(InstancePut{StoredInstance(*wanted, instance, context)});
   }
-  MigrationRecord migration = *before;
-  migration.status = std::string(ending.status);
-  outcome.changes.push_back(MigrationPut{StoredMigration(std::move(migration), context)});
+  outcome.changes.push_back(MigrationPut{migration});
   return outcome;
 }
 

@@ -3,16 +3,19 @@
 #include <algorithm>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "placement/commands/node_share.h"
 #include "placement/rules/fence.h"
+#include "placement/values/migration_status.h"
 #include "placement/values/refusal.h"
 
 namespace berth::placement {
 namespace {
 
-using OwnedNames = std::set<std::string>;
+using OwnedNames = HeldParts::Names;
 
 // A node of a host; without a node, all nodes of the host.
 struct OwnedPlace {
@@ -21,10 +24,11 @@ struct OwnedPlace {
   friend auto operator<=>(const OwnedPlace&, const OwnedPlace&) = default;
 };
 
-// An instance with all its migrations.
+// An instance with all its migrations, and the parts of its record.
 struct Belongings {
   const InstanceRecord& instance;
   std::vector<MigrationPtr> migrations;
+  HeldParts parts;
 };
 
 std::set<OwnedPlace> PlacesOf(const Belongings& of) {
@@ -37,18 +41,46 @@ std::set<OwnedPlace> PlacesOf(const Belongings& of) {
   return places;
 }
 
-// The nil uuid stands for a node that nobody names: what is given there is given on all nodes.
-OwnedNames HeldAt(HeldReader read, const Belongings& of, const OwnedPlace& place) {
-  return read(of.instance, of.migrations, place.host, place.node.value_or(ProviderId{}));
+// What the records name at the place, in whatever state instance and migrations are.
+OwnedNames NamedAt(const Belongings& of, const OwnedPlace& place) {
+  const auto is_here = [&](const std::string& host, const std::optional<ProviderId>& node) {
+    return host == place.host && (!node || node == place.node);
+  };
+  OwnedNames names;
+  if (is_here(of.instance.host, of.instance.node)) names = of.parts.own;
+  if (!of.parts.context) return names;
+  const HeldParts::Context& context = *of.parts.context;
+  for (const MigrationPtr& migration : of.migrations) {
+    if (context.migration && context.migration != migration->id) continue;
+    if (is_here(migration->source_host, migration->source_node)) {
+      names.insert(context.before.begin(), context.before.end());
+    }
+    if (is_here(migration->destination_host, migration->destination_node)) {
+      names.insert(context.after.begin(), context.after.end());
+    }
+  }
+  return names;
 }
 
-// What is given at the place, or at any node of its host if the place is the whole host.
-OwnedNames HeldWithin(HeldReader read, const Belongings& of, const OwnedPlace& place) {
-  if (place.node) return HeldAt(read, of, place);
+// What the records name at the place, or at any node of its host if the place is the whole host.
+OwnedNames NamedWithin(const Belongings& of, const OwnedPlace& place) {
+  if (place.node) return NamedAt(of, place);
   OwnedNames names;
   for (const OwnedPlace& own : PlacesOf(of)) {
-    if (own.host == place.host) names.merge(HeldAt(read, of, own));
+    if (own.host == place.host) names.merge(NamedAt(of, own));
   }
+  return names;
+}
+
+// What of the records counts at the place; nothing if the place is the whole host.
+OwnedNames CountedAt(const Belongings& of, const OwnedPlace& place) {
+  if (!place.node) return {};
+  return HeldNames(ShareOn(place.host, *place.node, of.instance, of.migrations, of.parts),
+                   of.parts);
+}
+
+OwnedNames Without(OwnedNames names, const OwnedNames& others) {
+  for (const std::string& name : others) names.erase(name);
   return names;
 }
 
@@ -64,23 +96,32 @@ std::vector<MigrationPtr> MigrationsAfter(const State& state, InstanceId instanc
   return migrations;
 }
 
-bool HasSides(const MigrationRecord& migration, const MigrationRecord& sides) {
-  return migration.source_host == sides.source_host && migration.source_node == sides.source_node &&
-         migration.destination_host == sides.destination_host &&
-         migration.destination_node == sides.destination_node;
+// Whether the migration that is written counts as it did before, on both of its sides. Beside
+// another one that holds resources it may become the newest, which alone counts.
+bool LeavesMove(const MigrationRecord& written, const std::vector<MigrationPtr>& before) {
+  bool is_known = false;
+  for (const MigrationPtr& migration : before) {
+    if (migration->id != written.id) {
+      if (HoldsResources(migration->status)) return false;
+      continue;
+    }
+    is_known = migration->source_host == written.source_host &&
+               migration->source_node == written.source_node &&
+               migration->destination_host == written.destination_host &&
+               migration->destination_node == written.destination_node &&
+               HoldsResources(migration->status) == HoldsResources(written.status);
+  }
+  return is_known;
 }
 
-// Whether the write leaves all from which it is read what the instance has. Then nothing is read.
+// Whether the write leaves all from which it follows what the instance has. Then nothing is read.
 bool LeavesAll(const OwnersWrite& write, const std::vector<MigrationPtr>& migrations) {
   const InstanceRecord& before = *write.before;
-  if (write.after.host != before.host || write.after.node != before.node ||
-      write.after.details != before.details) {
-    return false;
-  }
-  return write.migration == nullptr ||
-         std::any_of(migrations.begin(), migrations.end(), [&](const MigrationPtr& migration) {
-           return migration->id == write.migration->id && HasSides(*migration, *write.migration);
-         });
+  const InstanceRecord& after = write.after;
+  return after.host == before.host && after.node == before.node &&
+         after.details == before.details && IsRemovable(after) == IsRemovable(before) &&
+         IsMoving(after) == IsMoving(before) &&
+         (write.migration == nullptr || LeavesMove(*write.migration, migrations));
 }
 
 bool IsOfTracker(const OwnersWrite& write, const OwnedPlace& place) {
@@ -94,9 +135,10 @@ absl::Status DenyGift(const OwnersWrite& write, const std::string& name, const O
                     absl::StrCat("it would get ", name, " of ", node, "host ", place.host));
 }
 
-// RECORD_CONFLICT if another record gives one of the names at the place to its instance.
+// RECORD_CONFLICT if another record counts at the place with one of the names.
 absl::Status CheckFree(const State& state, const OwnersWrite& write, const OwnedPlace& place,
                        const OwnedNames& names) {
+  if (names.empty()) return absl::OkStatus();
   const Records& records = state.records();
   std::set<InstanceId> others;
   for (const InstancePtr& one : records.InstancesOf(place.host)) others.insert(one->id);
@@ -104,7 +146,9 @@ absl::Status CheckFree(const State& state, const OwnersWrite& write, const Owned
   others.erase(write.after.id);
   for (const InstanceId id : others) {
     const InstancePtr other = records.FindInstance(id);
-    const OwnedNames taken = HeldWithin(write.read_held, {*other, records.MigrationsOf(id)}, place);
+    if (IsRemovable(*other)) continue;  // it has nothing anywhere, so its details need not be read
+    const OwnedNames taken =
+        CountedAt({*other, records.MigrationsOf(id), write.read_held(*other)}, place);
     const auto at = std::find_if(taken.begin(), taken.end(),
                                  [&](const std::string& name) { return names.contains(name); });
     if (at == taken.end()) continue;
@@ -121,16 +165,16 @@ absl::Status CheckFree(const State& state, const OwnersWrite& write, const Owned
 
 absl::Status CheckOwners(const State& state, const OwnersWrite& write) {
   if (!write.tracker || write.read_held == nullptr) return absl::OkStatus();
-  const Belongings before{*write.before, state.records().MigrationsOf(write.before->id)};
-  if (LeavesAll(write, before.migrations)) return absl::OkStatus();
-  const Belongings after{write.after, MigrationsAfter(state, write.after.id, write.migration)};
+  std::vector<MigrationPtr> migrations = state.records().MigrationsOf(write.before->id);
+  if (LeavesAll(write, migrations)) return absl::OkStatus();
+  const Belongings before{*write.before, std::move(migrations), write.read_held(*write.before)};
+  const Belongings after{write.after, MigrationsAfter(state, write.after.id, write.migration),
+                         write.read_held(write.after)};
   for (const OwnedPlace& place : PlacesOf(after)) {
-    OwnedNames gained = HeldAt(write.read_held, after, place);
-    if (gained.empty()) continue;
-    for (const std::string& name : HeldWithin(write.read_held, before, place)) gained.erase(name);
-    if (gained.empty()) continue;
-    if (!IsOfTracker(write, place)) return DenyGift(write, *gained.begin(), place);
-    BERTH_RETURN_IF_ERROR(CheckFree(state, write, place, gained));
+    const OwnedNames given = Without(NamedAt(after, place), NamedWithin(before, place));
+    if (!given.empty() && !IsOfTracker(write, place)) return DenyGift(write, *given.begin(), place);
+    BERTH_RETURN_IF_ERROR(
+        CheckFree(state, write, place, Without(CountedAt(after, place), CountedAt(before, place))));
   }
   return absl::OkStatus();
 }

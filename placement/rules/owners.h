@@ -23,11 +23,15 @@ struct OwnersWrite {
   MigrationPtr migration = nullptr;  // of the instance, as it would be; null: none is written
 };
 
-// Looks at what the records give to the instance after the write and do not give to it now. Refuses
-// the write with POLICY_DENIED if this is of a node that is not the tracker's, and with
-// RECORD_CONFLICT if another record gives it to its instance (T-395). A record without a node gives
-// what it has on each node of its host. The trackers prevent both, and the ledger does not rely on
-// them. What the records give to the instance already is not judged: a write may make it better.
+// Compares what the records give to the instance after the write with what they give to it now.
+// Refuses the write
+// - with POLICY_DENIED if the records would name something more of a node that is not the tracker's,
+//   in whatever state the instance is. A record, or a side of a migration, that names no node names
+//   what it has on each node of its host;
+// - with RECORD_CONFLICT if something more would count on a node, and another record counts there
+//   with the same (T-395). placement/commands/node_share.h says what counts.
+// The trackers prevent both, and the ledger does not rely on them. What counts for the instance
+// already is not judged: a write may make it better.
 absl::Status CheckOwners(const State& state, const OwnersWrite& write);
 
 }  // namespace berth::placement

@@ -5,7 +5,6 @@
 #include <set>
 #include <string>
 #include <utility>
-#include <vector>
 
 #include "google/protobuf/io/coded_stream.h"
 #include "google/protobuf/io/zero_copy_stream_impl_lite.h"
@@ -17,7 +16,6 @@ using placement::Generation;
 using placement::InstanceId;
 using placement::InstanceRecord;
 using placement::MigrationId;
-using placement::MigrationPtr;
 using placement::MigrationRecord;
 using placement::ProviderId;
 
@@ -271,33 +269,23 @@ absl::StatusOr<MigrationRecord> MigrationOf(const pb::Migration& from) {
   return migration;
 }
 
-std::set<std::string> ReadHeld(const InstanceRecord& record,
-                               const std::vector<MigrationPtr>& migrations, const std::string& host,
-                               ProviderId node) {
+placement::HeldParts ReadHeld(const InstanceRecord& record) {
   pb::Instance details;
   details.ParseFromString(record.details);
-  const auto is_here = [&](const std::string& its_host, const std::optional<ProviderId>& its) {
-    return its_host == host && (!its || *its == node);
-  };
-  std::set<std::string> names;
-  if (is_here(record.host, record.node)) {
-    AddNames(details.numa_cells(), details.pci_devices(), details.named_units(), &names);
-  }
-  if (!details.has_migration_context()) return names;
-  const pb::MigrationContext& context = details.migration_context();
-  const auto context_of = MigrationId::Parse(context.migration_uuid());
-  for (const MigrationPtr& migration : migrations) {
-    if (migration->id != context_of) continue;
-    if (is_here(migration->source_host, migration->source_node)) {
-      AddNames(context.old_numa_cells(), context.old_pci_devices(), context.old_named_units(),
-               &names);
-    }
-    if (is_here(migration->destination_host, migration->destination_node)) {
-      AddNames(context.new_numa_cells(), context.new_pci_devices(), context.new_named_units(),
-               &names);
-    }
-  }
-  return names;
+  placement::HeldParts held;
+  held.flavor_id = details.flavor().id();
+  AddNames(details.numa_cells(), details.pci_devices(), details.named_units(), &held.own);
+  if (!details.has_migration_context()) return held;
+  const pb::MigrationContext& from = details.migration_context();
+  placement::HeldParts::Context& context = held.context.emplace();
+  context.migration = MigrationId::Parse(from.migration_uuid());
+  // To the trackers the nil uuid names nothing, too.
+  if (context.migration == MigrationId()) context.migration.reset();
+  context.has_old_flavor = from.has_old_flavor();
+  context.has_new_flavor = from.has_new_flavor();
+  AddNames(from.old_numa_cells(), from.old_pci_devices(), from.old_named_units(), &context.before);
+  AddNames(from.new_numa_cells(), from.new_pci_devices(), from.new_named_units(), &context.after);
+  return held;
 }
 
 absl::StatusOr<placement::CommandBody> SetInstanceCommand(const pb::SetInstanceRequest& request) {

@@ -6,9 +6,7 @@
 #ifndef BERTH_SERVICES_WIRE_INSTANCE_H_
 #define BERTH_SERVICES_WIRE_INSTANCE_H_
 
-#include <set>
 #include <string>
-#include <vector>
 
 #include "absl/status/statusor.h"
 #include "berth/placement/v1/instance.pb.h"
@@ -34,9 +32,7 @@ absl::StatusOr<placement::InstanceRecord> InstanceOf(const std::string& path,
 absl::StatusOr<placement::MigrationRecord> MigrationOf(const pb::Migration& from);
 
 // The reader that commands bring; see placement::HeldReader.
-std::set<std::string> ReadHeld(const placement::InstanceRecord& record,
-                               const std::vector<placement::MigrationPtr>& migrations,
-                               const std::string& host, placement::ProviderId node);
+placement::HeldParts ReadHeld(const placement::InstanceRecord& record);
 
 absl::StatusOr<placement::CommandBody> SetInstanceCommand(const pb::SetInstanceRequest&);
 absl::StatusOr<placement::CommandBody> DeleteInstanceCommand(const pb::DeleteInstanceRequest&);

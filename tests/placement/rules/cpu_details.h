@@ -1,14 +1,12 @@
 // Details of a record that tests read: names of CPUs, separated by blanks. First come those that
 // the instance has on its node, then behind `new` those on the destinations of its migrations, and
-// behind `old` those on their sources.
+// behind `old` those on their sources. The flavors are always there, and none has an id.
 #ifndef BERTH_TESTS_PLACEMENT_RULES_CPU_DETAILS_H_
 #define BERTH_TESTS_PLACEMENT_RULES_CPU_DETAILS_H_
 
 #include <optional>
-#include <set>
 #include <string>
 #include <utility>
-#include <vector>
 
 #include "absl/strings/str_split.h"
 #include "placement/commands/record_write.h"
@@ -16,26 +14,18 @@
 namespace berth::placement {
 
 // The placement::HeldReader of these details.
-inline std::set<std::string> ReadCpus(const InstanceRecord& record,
-                                      const std::vector<MigrationPtr>& migrations,
-                                      const std::string& host, ProviderId node) {
-  const auto is_here = [&](const std::string& its_host, const std::optional<ProviderId>& its) {
-    return its_host == host && (!its || *its == node);
-  };
-  bool here = is_here(record.host, record.node);
-  std::set<std::string> names;
+inline HeldParts ReadCpus(const InstanceRecord& record) {
+  HeldParts held;
+  HeldParts::Names* names = &held.own;
   for (const absl::string_view word : absl::StrSplit(record.details, ' ', absl::SkipEmpty())) {
     if (word == "new" || word == "old") {
-      here = false;
-      for (const MigrationPtr& move : migrations) {
-        here = here || (word == "new" ? is_here(move->destination_host, move->destination_node)
-                                      : is_here(move->source_host, move->source_node));
-      }
-    } else if (here) {
-      names.insert(std::string(word));
+      if (!held.context) held.context = HeldParts::Context{std::nullopt, true, true, {}, {}};
+      names = word == "new" ? &held.context->after : &held.context->before;
+    } else {
+      names->insert(std::string(word));
     }
   }
-  return names;
+  return held;
 }
 
 // Puts the instance on a node with the details `details`.

@@ -219,14 +219,41 @@ TEST_F(RulesRecordWrite, ACpuGetsNoSecondOwner) {
   EXPECT_EQ(Answer(Claim(1, 3, "4")), "OK");
 }
 
+// The trackers do not count such a record either: they would choose the CPU again and again.
+TEST_F(RulesRecordWrite, ACpuOfADeletedOrShelvedInstanceGetsAnOwner) {
+  const auto set = [&](const char* vm_state, const char* task) {
+    InstanceRecord record = *Find(1);
+    record.vm_state = vm_state;
+    record.task_state = task;
+    ASSERT_EQ(move_.Answer(SetInstance{record, record.generation}), "OK");
+  };
+  Create(1);
+  Create(2);
+  ASSERT_EQ(Answer(Claim(1, 1, "4 5")), "OK");
+  set("shelved_offloaded", "spawning");
+  EXPECT_EQ(Answer(Claim(1, 2, "5")), "RECORD_CONFLICT instance");  // T-112, T-395
+  set("shelved_offloaded", "");
+  EXPECT_EQ(Answer(Claim(1, 2, "5")), "OK");  // T-112
+  set("deleted", "");
+  Create(3);
+  EXPECT_EQ(Answer(Claim(1, 3, "4")), "OK");  // T-112
+}
+
 TEST_F(RulesRecordWrite, ACpuThatAMoveWillTakeGetsNoSecondOwner) {
   move_.Begin(MigrationType::kLive);
-  InstanceRecord moving = *move_.Instance();
-  moving.details = "1 new 4";
-  ASSERT_EQ(move_.Answer(SetInstance{moving, moving.generation}), "OK");
+  const auto set = [&](const char* vm_state) {
+    InstanceRecord moving = *move_.Instance();
+    moving.vm_state = vm_state;
+    moving.task_state = "migrating";
+    moving.details = "1 new 4";
+    ASSERT_EQ(move_.Answer(SetInstance{moving, moving.generation}), "OK");
+  };
   Create(2);
+  set("active");
   EXPECT_EQ(Answer(Claim(2, 2, "4")), "RECORD_CONFLICT instance");  // T-395
   EXPECT_EQ(Answer(Claim(2, 2, "1")), "OK");
+  set("error");                                 // the trackers count no move of such an instance
+  EXPECT_EQ(Answer(Claim(2, 2, "1 4")), "OK");  // T-129
 }
 
 TEST_F(RulesRecordWrite, AMoveWritesBothRecords) {  // T-168

@@ -11,10 +11,7 @@ namespace berth::services {
 namespace {
 
 using placement::InstanceRecord;
-using placement::MigrationRecord;
-using placement::ProviderId;
 using ::testing::ElementsAre;
-using ::testing::IsEmpty;
 
 TEST(RecordWrite, TakesWhatATrackerDecidesAndKeepsTheRest) {
   const placement::WriteRecords command = Command(ClaimWrite());
@@ -66,32 +63,51 @@ TEST(RecordWrite, TakesStateAndTaskTogetherIfThereIsAState) {
 }
 
 TEST(RecordWrite, NamesWhatARecordGivesToItsInstanceAlone) {
-  const auto edit = Command(ClaimWrite()).edit;
-  InstanceRecord record = *edit->Apply(*InstanceOf("instance", Recorded()));
-  EXPECT_THAT(ReadHeld(record, {}, "h1", Node(kNode)),
-              ElementsAre("CPU 4 of cell 0", "PCI device 0000:3b:00.1"));
-  EXPECT_THAT(ReadHeld(record, {}, "h1", Node(kOther)), IsEmpty());
-  EXPECT_THAT(ReadHeld(record, {}, "h2", Node(kNode)), IsEmpty());
+  pb::RecordWrite write = ClaimWrite();
+  write.mutable_instance()->mutable_numa_cells(0)->add_reserved_cpus(5);
+  pb::GuestCell* const unplaced = write.mutable_instance()->add_numa_cells();
+  (*unplaced->mutable_pinning())[1] = 7;
+  pb::NamedUnit* const unit = write.mutable_instance()->add_named_units();
+  unit->set_provider_uuid(kOther);
+  unit->set_resource_class("CUSTOM_PMEM");
+  unit->set_name("ns_0");
+  const auto edit = Command(write).edit;
+  const placement::HeldParts held = ReadHeld(*edit->Apply(*InstanceOf("instance", Recorded())));
+  EXPECT_THAT(held.own, ElementsAre("CPU 4 of cell 0", "CPU 5 of cell 0", "PCI device 0000:3b:00.1",
+                                    absl::StrCat("unit ns_0 of CUSTOM_PMEM of provider ", kOther)));
+  EXPECT_FALSE(held.context.has_value());
 }
 
 TEST(RecordWrite, NamesBothSidesOfAMove) {
   pb::RecordWrite write = ClaimWrite();
   pb::MigrationContext* const context = write.mutable_instance()->mutable_migration_context();
   context->set_migration_uuid(kMigration);
+  context->mutable_new_flavor()->set_id("large");
   Pin(0, 4, context->mutable_old_numa_cells());
   Pin(1, 6, context->mutable_new_numa_cells());
+  pb::Instance recorded = Recorded();
+  recorded.mutable_flavor()->set_id("small");
   const auto edit = Command(write).edit;
-  const InstanceRecord record = *edit->Apply(*InstanceOf("instance", Recorded()));
-  MigrationRecord migration;
-  migration.id = *placement::MigrationId::Parse(kMigration);
-  migration.source_host = "h1";
-  migration.source_node = Node(kNode);
-  migration.destination_host = "h2";
-  migration.destination_node = Node(kOther);
-  const auto move = std::make_shared<const MigrationRecord>(migration);
-  EXPECT_THAT(ReadHeld(record, {move}, "h1", Node(kNode)),
-              ElementsAre("CPU 4 of cell 0", "PCI device 0000:3b:00.1"));
-  EXPECT_THAT(ReadHeld(record, {move}, "h2", Node(kOther)), ElementsAre("CPU 6 of cell 1"));
+  const placement::HeldParts held = ReadHeld(*edit->Apply(*InstanceOf("instance", recorded)));
+  EXPECT_EQ(held.flavor_id, "small");
+  EXPECT_THAT(held.own, ElementsAre("CPU 4 of cell 0", "PCI device 0000:3b:00.1"));
+  ASSERT_TRUE(held.context.has_value());
+  EXPECT_EQ(held.context->migration, placement::MigrationId::Parse(kMigration));
+  EXPECT_FALSE(held.context->has_old_flavor);
+  EXPECT_TRUE(held.context->has_new_flavor);
+  EXPECT_THAT(held.context->before, ElementsAre("CPU 4 of cell 0"));
+  EXPECT_THAT(held.context->after, ElementsAre("CPU 6 of cell 1"));
+}
+
+// As in the tracker: the nil uuid names no migration.
+TEST(RecordWrite, AContextMayNameNoMigration) {
+  pb::Instance recorded = Recorded();
+  for (const std::string& uuid : {std::string(), placement::Uuid().ToString()}) {
+    recorded.mutable_migration_context()->set_migration_uuid(uuid);
+    const placement::HeldParts held = ReadHeld(*InstanceOf("instance", recorded));
+    ASSERT_TRUE(held.context.has_value());
+    EXPECT_EQ(held.context->migration, std::nullopt) << uuid;
+  }
 }
 
 // A peer may name one device as often as a message has room for it.

@@ -1,0 +1,131 @@
+#include "placement/commands/node_share.h"
+
+#include <algorithm>
+#include <tuple>
+
+#include "absl/strings/string_view.h"
+#include "placement/values/migration_status.h"
+
+namespace berth::placement {
+namespace {
+
+// The tasks of a move or rebuild whose guest does not run meanwhile.
+constexpr absl::string_view kRestingTasks[] = {"resize_prep",     "resize_migrating",
+                                               "resize_migrated", "resize_finish",
+                                               "rebuilding",      "rebuild_block_device_mapping",
+                                               "rebuild_spawning"};
+
+struct NodePlace {
+  const std::string& host;
+  const ProviderId node;
+
+  bool IsAt(const std::string& its_host, const std::optional<ProviderId>& its_node) const {
+    return its_host == host && its_node == node;
+  }
+  bool IsSourceOf(const MigrationRecord& migration) const {
+    return IsAt(migration.source_host, migration.source_node);
+  }
+  bool IsDestinationOf(const MigrationRecord& migration) const {
+    return IsAt(migration.destination_host, migration.destination_node);
+  }
+};
+
+// Whether the migration may hold something on the node (T-123).
+bool IsCandidate(const NodePlace& place, const MigrationRecord& migration) {
+  return HoldsResources(migration.status) &&
+         (place.IsSourceOf(migration) || place.IsDestinationOf(migration));
+}
+
+// Whether `one` was changed later than `other`. If both were changed at the same time, the one that
+// was created first counts as newer; if that is equal too, the one with the lower id.
+bool IsNewer(const MigrationRecord& one, const MigrationRecord& other) {
+  if (one.updated_at != other.updated_at) return one.updated_at > other.updated_at;
+  return std::tie(one.created_at, one.id) < std::tie(other.created_at, other.id);
+}
+
+// The newest of the migrations that may hold something on the node; null: none may.
+const MigrationRecord* NewestCandidate(const NodePlace& place,
+                                       const std::vector<MigrationPtr>& migrations) {
+  const MigrationRecord* newest = nullptr;
+  for (const MigrationPtr& migration : migrations) {
+    if (!IsCandidate(place, *migration)) continue;
+    if (newest == nullptr || IsNewer(*migration, *newest)) newest = migration.get();
+  }
+  return newest;
+}
+
+// Whether the instance has another flavor than before the migration.
+bool HasSwitched(const MigrationRecord& migration, const HeldParts& held) {
+  return held.flavor_id != migration.old_flavor_id;
+}
+
+// Whether the migration has brought the instance, which counts on the node, to this node. An
+// instance that is resized on its own node keeps its old CPUs until it has its new flavor (T-395).
+bool Brought(const NodePlace& place, const MigrationRecord& migration, const HeldParts& held) {
+  return IsCandidate(place, migration) && place.IsDestinationOf(migration) &&
+         held.context.has_value() && held.context->migration == migration.id &&
+         (!place.IsSourceOf(migration) || HasSwitched(migration, held));
+}
+
+// Which side of the migration counts beside the instance; none if the instance itself counts on the
+// node, unless the node is source and destination (T-133).
+std::optional<MoveSide> SideOn(const NodePlace& place, bool instance_counts,
+                               const MigrationRecord& migration, const HeldParts& held) {
+  if (place.IsSourceOf(migration) && place.IsDestinationOf(migration)) {
+    return HasSwitched(migration, held) ? MoveSide::kSource : MoveSide::kDestination;
+  }
+  if (instance_counts) return std::nullopt;
+  return place.IsDestinationOf(migration) ? MoveSide::kDestination : MoveSide::kSource;
+}
+
+// Whether the record has the flavor of this side. Only a resize has two (T-128, T-129).
+bool HasFlavor(MoveSide side, const MigrationRecord& migration, const HeldParts& held) {
+  if (migration.type != MigrationType::kResize) return true;
+  if (!held.context.has_value()) return false;
+  return side == MoveSide::kSource ? held.context->has_old_flavor : held.context->has_new_flavor;
+}
+
+}  // namespace
+
+bool IsMoving(const InstanceRecord& instance) {
+  const absl::string_view state = instance.vm_state;
+  const absl::string_view task = instance.task_state;
+  if (state == "resized") return true;
+  if (task == "migrating") return state == "active" || state == "paused";
+  if (state != "active" && state != "stopped") return false;
+  return std::find(std::begin(kRestingTasks), std::end(kRestingTasks), task) !=
+         std::end(kRestingTasks);
+}
+
+NodeShare ShareOn(const std::string& host, ProviderId node, const InstanceRecord& instance,
+                  const std::vector<MigrationPtr>& migrations, const HeldParts& held) {
+  const NodePlace place{host, node};
+  NodeShare share;
+  share.instance = place.IsAt(instance.host, instance.node) && !IsRemovable(instance);
+  share.arrived = share.instance &&
+                  std::any_of(migrations.begin(), migrations.end(), [&](const MigrationPtr& move) {
+                    return Brought(place, *move, held);
+                  });
+  const MigrationRecord* const newest = NewestCandidate(place, migrations);
+  if (newest == nullptr || !IsMoving(instance)) return share;
+  const bool is_of_another = held.context.has_value() && held.context->migration.has_value() &&
+                             held.context->migration != newest->id;
+  if (is_of_another) return share;
+  const std::optional<MoveSide> side = SideOn(place, share.instance, *newest, held);
+  if (!side.has_value() || !HasFlavor(*side, *newest, held)) return share;
+  share.side = side;
+  share.migration = newest->id;
+  return share;
+}
+
+HeldParts::Names HeldNames(const NodeShare& share, const HeldParts& held) {
+  HeldParts::Names names;
+  if (share.instance) names = share.arrived ? held.context->after : held.own;
+  if (!share.side.has_value() || !held.context.has_value()) return names;
+  const HeldParts::Context& context = *held.context;
+  const HeldParts::Names& more = share.side == MoveSide::kSource ? context.before : context.after;
+  names.insert(more.begin(), more.end());
+  return names;
+}
+
+}  // namespace berth::placement
