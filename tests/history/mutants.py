@@ -34,6 +34,7 @@ TESTS = {"through": ("history/history_test", "History.HoldsThroughKillsPausesAnd
          "details": ("services/services_wire_test", "RecordWriteForm.EveryUuidIsCanonicalOrRefused"),
          "withdrawal": ("tracker/tracker_uplink_test", "ClaimTest.AWithdrawalHasIdsAndGenerationsOnly"),
          "fence": ("placement/placement_rules_test", "RulesRecordWrite.*"),
+         "counts": ("counted/what_counts_test", "WhatCounts.*"),
          "short": ("placement/placement_ledger_test", "LedgerShortRoad.*:LedgerLateMessage.*:LedgerAhead.*:LedgerLongRoad.*")}
 SETTLE_SECONDS = 240  # beyond the run itself: to start, to settle what is open, to check
 TRIES = 3             # of the clients' luck, before a mutant counts as one that survives
@@ -262,6 +263,24 @@ MUTANTS = [
         ("placement/rules/record_write.cc",
          "BERTH_RETURN_IF_ERROR(CheckFence(state, command, before, taken, meant));",
          "if (!MUTANT) BERTH_RETURN_IF_ERROR(CheckFence(state, command, before, taken, meant));")]),
+    # A record has what it names, in whatever state instance and migrations are.
+    ("owned-in-any-state", "counts", [
+        ("placement/rules/owners.cc", "    if (IsRemovable(*other)) continue;", "    if (IsRemovable(*other) && !MUTANT) continue;"),
+        ("placement/rules/owners.cc",
+         "        CountedAt({*other, records.MigrationsOf(id), write.read_held(*other)}, place);",
+         "        (MUTANT ? NamedAt : CountedAt)({*other, records.MigrationsOf(id), write.read_held(*other)}, place);")]),
+    # An instance that does not move has what its move would give to it.
+    ("owned-by-idle-moves", "counts", [(
+        "placement/commands/node_share.cc", "if (newest == nullptr || !IsMoving(instance)) return share;",
+        "if (newest == nullptr || (!IsMoving(instance) && !MUTANT)) return share;")]),
+    # So has one whose move is over.
+    ("owned-by-ended-moves", "counts", [(
+        "placement/commands/node_share.cc", "return HoldsResources(migration.status) &&",
+        "return (HoldsResources(migration.status) || MUTANT) &&")]),
+    # What an account counts, the ledger gives away.
+    ("counted-when-offloaded", "counts", [(
+        "tracker/account/gates.cc", "return instance.on == self && !instance.deleted && !IsRemovable(instance);",
+        "return instance.on == self && !instance.deleted && (!IsRemovable(instance) || MUTANT);")]),
     # A withdrawal has the whole record, and whatever was wrong with the write.
     ("withdraw-whole-record", "withdrawal", [(
         "tracker/uplink/record_messages.cc", "  if (write.withdraw) {\n    wire.set_withdraw(true);\n",
