@@ -259,6 +259,12 @@ std::optional<AllocationFinding> AuditMigration(const MigrationRecord& migration
 // A consumer without a record. Where nobody keeps records, no consumer should have one.
 std::optional<AllocationFinding> AuditUnknown(const State& state, const ConsumerPtr& held) {
   const std::string& type = held->owner->type;
+  if (type == kDeletedInstanceType) {
+    return Superfluous(held,
+                       absl::StrCat("the record of instance ", held->id.ToString(),
+                                    " was deleted, and its consumer still holds something"),
+                       true);
+  }
   if (type != kInstanceType && type != kMigrationType) return std::nullopt;
   if (state.records().instances().size() == 0 || held->lease_expires_at) return std::nullopt;
   const absl::Duration age = state.position().ledger_time - held->updated_at;

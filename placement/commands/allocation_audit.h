@@ -51,8 +51,9 @@ std::optional<AllocationFinding> AuditConsumer(const State& state, ConsumerId co
 // is repairable, because its amounts are not known from a record.
 std::optional<AllocationFinding> AuditOrphan(const State& state, const ReportedOrphan& orphan);
 
-// Whether the consumer holds something that its record no longer needs, or has no record although
-// its type asks for one (T-346). Cheaper than AuditConsumer, because it judges no amounts.
+// Whether the consumer holds something that its record no longer needs, or its record was deleted,
+// or it has no record although its type asks for one (T-346). Cheaper than AuditConsumer, because it
+// judges no amounts.
 bool IsLeakCandidate(const State& state, const Consumer& consumer);
 
 }  // namespace berth::placement

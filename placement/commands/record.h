@@ -50,11 +50,13 @@ struct SetInstance {
   HeldReader read_held = nullptr;  // null: owners are not compared
 };
 // Removes the record of an instance and the records of all its migrations. What the consumer of the
-// instance holds stays.
+// instance holds stays, and the consumer gets the type kDeletedInstanceType.
 struct DeleteInstance {
   InstanceId instance;
   std::optional<Generation> expected_generation;  // none: any
   std::string reason = {};                        // as in SetInstance
+  // The consumers of the instance and of its migrations release all that they hold.
+  bool release = false;
 };
 // Creates the record of a migration. The generation and the times of `record` are ignored.
 struct CreateMigration {

@@ -300,7 +300,8 @@ absl::StatusOr<placement::CommandBody> DeleteInstanceCommand(
     const pb::DeleteInstanceRequest& request) {
   BERTH_ASSIGN_OR_RETURN(const auto id,
                          ParseId<InstanceId>("instance_uuid", request.instance_uuid()));
-  return placement::DeleteInstance{id, ExpectedGeneration(request), request.reason()};
+  return placement::DeleteInstance{id, ExpectedGeneration(request), request.reason(),
+                                   request.release()};
 }
 
 absl::StatusOr<placement::CommandBody> CreateMigrationCommand(

@@ -282,7 +282,8 @@ TEST_F(InstanceCalls, AClaimCreatesTheRecord) {
   EXPECT_EQ(got.instance().generation(), claimed.instance_generation());
 
   // A record that is made with a claim which replaces an older one has a generation of its own.
-  claim.mutable_consumer()->set_generation(claimed.generation());
+  // The deletion of the first record has given the consumer another type (T-346).
+  claim.mutable_consumer()->set_generation(claimed.generation() + 1);
   pb::DeleteInstanceRequest remove;
   remove.set_instance_uuid(uuid);
   pb::DeleteInstanceResponse removed;

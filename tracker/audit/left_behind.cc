@@ -11,6 +11,7 @@ namespace {
 
 constexpr char kInstanceType[] = "INSTANCE";
 constexpr char kMigrationType[] = "MIGRATION";
+constexpr char kDeletedInstanceType[] = "DELETED_INSTANCE";
 
 std::string SentenceOf(const EvacuatedGuest& evacuated, const NodeAccount& account) {
   const std::string guest =
@@ -75,14 +76,20 @@ std::vector<LeftBehind> FindLeftBehind(const NodeAccount& account, const Records
             [](const LeftBehind& a, const LeftBehind& b) { return a.uuid < b.uuid; });
   std::set<Uuid> consumers;
   std::set<Uuid> with_record;  // those consumers whose type says that they have a record
+  std::set<Uuid> deleted;      // those whose type says that their record was deleted
   for (const KnownAllocation& allocation : records.allocations) {
     if (allocation.amounts.empty()) continue;
     consumers.insert(allocation.consumer_uuid);
     if (allocation.consumer_type == kInstanceType || allocation.consumer_type == kMigrationType) {
       with_record.insert(allocation.consumer_uuid);
     }
+    if (allocation.consumer_type == kDeletedInstanceType) deleted.insert(allocation.consumer_uuid);
   }
-  for (const JudgedConsumer& consumer : JudgeConsumers(account, account.instances(), consumers)) {
+  for (JudgedConsumer& consumer : JudgeConsumers(account, account.instances(), consumers)) {
+    const bool has_record = consumer.verdict != ConsumerVerdict::kUnknown;
+    if (!has_record && deleted.contains(consumer.uuid)) {
+      consumer.verdict = ConsumerVerdict::kDeleted;
+    }
     const bool unknown = consumer.verdict == ConsumerVerdict::kUnknown &&
                          with_record.contains(consumer.uuid) && !account.instances().empty();
     if (unknown || consumer.warn || consumer.verdict == ConsumerVerdict::kDeleted) {

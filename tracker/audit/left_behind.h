@@ -40,7 +40,8 @@ using LeftBehindMemory = std::map<std::pair<Uuid, std::string>, MonotonicTime>;
 // the instance is still on this host: then the guest must stay (T-147).
 //
 // A consumer with allocations anywhere in the node's tree was left behind if its instance is
-// deleted, on another host, or on this node without counting there (T-143). A consumer of an
+// deleted, on another host, or on this node without counting there (T-143). If no record of it
+// concerns the node, its type may say that the record was deleted (T-346). Another consumer of an
 // instance or migration without a record is `unknown`, unless there are no records of instances at
 // all: then nobody keeps records here.
 std::vector<LeftBehind> FindLeftBehind(const NodeAccount& account, const Records& records,

@@ -47,6 +47,7 @@ struct SetInstanceArguments {
 struct DeleteInstanceArguments {
   std::string instance, reason;
   std::optional<int64_t> generation;
+  bool release = false;
 };
 
 void KeepAll(pb::ListInstancesResponse*) {}
@@ -157,6 +158,7 @@ absl::Status DeleteInstance(Session& session, const DeleteInstanceArguments& arg
   request.set_instance_uuid(arguments.instance);
   if (arguments.generation) request.set_expected_generation(*arguments.generation);
   request.set_reason(arguments.reason);
+  request.set_release(arguments.release);
   BERTH_ASSIGN_OR_RETURN(const auto answer, session.Call<pb::DeleteInstanceResponse>(request));
   return session.Print(answer, absl::StrCat("deleted ", arguments.instance, "\n"),
                        {arguments.instance});
@@ -233,12 +235,16 @@ void AddInstanceCommands(CLI::App& app, Session& session) {
 
   CLI::App* remove = AddVerb(
       *noun, "delete",
-      "Delete the records of an instance and of its migrations; no allocations are released",
-      "berth instance delete 5e08ea53-c4c6-448e-9334-ac4953de3cfa");
+      "Delete the records of an instance and of its migrations; its allocations stay, unless "
+      "--release is given",
+      "berth instance delete 5e08ea53-c4c6-448e-9334-ac4953de3cfa --release");
   DeleteInstanceArguments& deleting = Does(remove, session, DeleteInstance);
   AddInstanceUuid(remove, &deleting.instance);
   remove->add_option("--generation", deleting.generation,
                      "Fail if the record is no longer at this generation");
+  remove->add_flag("--release", deleting.release,
+                   "Release what the instance and its migrations hold, in the same step; without "
+                   "this flag, `berth audit --fix superfluous` releases it");
   AddText(remove, "--reason", &deleting.reason, ReasonHelp());
 }
 

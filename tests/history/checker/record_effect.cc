@@ -91,6 +91,11 @@ class RecordWriting {
       if (Find(HolderOf(migration)) != nullptr) Refuse(Reason::kMoveHolds);
     }
     effect_.consumers[part_.consumer] = {};
+    // The consumer gets another type, which a history does not record.
+    const uint64_t holder = HolderOf(part_.consumer);
+    const ConsumerPoint* held = Find(holder);
+    if (held == nullptr) return;
+    effect_.consumers[holder] = {held->generation + 1, timeline_.RowsOf(*held), held->lease_end_us};
   }
 
   void Create() {

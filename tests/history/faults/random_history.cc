@@ -251,6 +251,11 @@ void HistoryMaker::DeleteInstance(uint64_t instance) {
     const uint64_t record = which < kMigrationsMax ? MigrationOf(instance, which) : instance;
     if (records_.erase(record) != 0) AddPart(record, {}, &step);
   }
+  const auto held = held_.find(HolderOf(instance));
+  if (held != held_.end()) {
+    ++held->second.generation;
+    AddPart(held->first, held->second, &step);
+  }
   steps_.push_back(step);
   Done();
 }

@@ -95,6 +95,7 @@ TEST_F(RulesClaimRecord, RefusesInThisOrder) {
   claims.members[0].expected_generation = world_.consumer_generation("c1");
   EXPECT_EQ(fault_of(true), "RECORD_CONFLICT consumer.instance");
   world_.Must(DeleteInstance{record.id, std::nullopt});
+  claims.members[0].expected_generation = world_.consumer_generation("c1");
   EXPECT_EQ(ReasonOf(world_.Do(claims).status()), "NO_CANDIDATE");
   const InstancePtr other = RecordOf(world_.consumer("c2"));
   world_.Must(SetInstance{*other, std::nullopt});

@@ -168,6 +168,57 @@ TEST_F(RulesAudit, AConsumerWithoutARecordIsNeverReleased) {
   EXPECT_FALSE(finding->repairable);        // T-145: never released by itself
 }
 
+// DeleteInstance leaves the allocations, and the type of the consumer tells that they are left.
+TEST_F(RulesAudit, WhatADeletedRecordLeavesIsReleased) {
+  Put(1);
+  Hold("n1{VCPU:2, MEMORY_MB:512, DISK_GB:16}");
+  ASSERT_EQ(moves_.Answer(DeleteInstance{moves_.vm(), {}}), "OK");
+  EXPECT_EQ(moves_.Held("vm"), "n1{VCPU:2} n1{MEMORY_MB:512} n1{DISK_GB:16}");
+  EXPECT_EQ(CountLeakCandidates(world().state()), 1);  // T-346
+  const auto finding = Find();
+  ASSERT_TRUE(finding.has_value());
+  EXPECT_EQ(finding->fault, kSuperfluous);  // T-345, T-346
+  EXPECT_TRUE(finding->repairable);         // T-143, T-346
+  EXPECT_EQ(Repaired(), "");                // T-143
+}
+
+// The uuid may be used again: what is allocated anew is that of a new instance, and its record may
+// come later.
+TEST_F(RulesAudit, ANewInstanceIsNotTakenForTheDeletedOne) {
+  Put(1);
+  Hold("n1{VCPU:2, MEMORY_MB:512, DISK_GB:16}");
+  ASSERT_EQ(moves_.Answer(DeleteInstance{moves_.vm(), {}}), "OK");
+  Put(1);
+  EXPECT_EQ(Fault(), std::nullopt);  // T-346
+  InstanceRecord other = moves_.On(2);
+  other.id = InstanceId{Uuid{21, 1}};
+  ASSERT_EQ(moves_.Answer(SetInstance{other, std::nullopt}), "OK");
+  ASSERT_EQ(moves_.Answer(DeleteInstance{moves_.vm(), {}}), "OK");
+  EXPECT_EQ(Fault(), kSuperfluous);
+  Hold("n1{VCPU:1}");
+  EXPECT_EQ(Fault(), std::nullopt);  // T-145
+}
+
+TEST(RulesDelete, AnInstanceIsDeletedWithAllThatItsMoveHolds) {
+  for (const bool moves : {true, false}) {
+    MoveWorld move;
+    move.Begin(MigrationType::kCold);
+    if (!moves) {
+      ASSERT_EQ(move.Answer(move.End(MoveEnd::kConfirmed, 2)), "OK");
+    }
+    DeleteInstance remove{move.vm(), std::nullopt};
+    remove.release = true;
+    ASSERT_EQ(move.Answer(remove), "OK");
+    EXPECT_EQ(move.Held("vm"), "");  // T-143
+    EXPECT_EQ(move.Held("move"), "");
+    EXPECT_EQ(move.Instance(), nullptr);
+    EXPECT_EQ(move.Migration(), nullptr);
+    EXPECT_EQ(move.world().used("n1", "VCPU"), 0);
+    EXPECT_EQ(move.world().used("n2", "VCPU"), 0);
+    EXPECT_EQ(move.Answer(remove), "INSTANCE_NOT_FOUND instance_uuid");
+  }
+}
+
 TEST_F(RulesAudit, ARepairFitsOrIsRefused) {
   Put(1);
   moves_.Hold("big", "n1{VCPU:7}");

@@ -73,6 +73,20 @@ class Fleet(BerthCase):
         self.berth("audit")  # T-345: idempotent
         self.berth("allocations", FIRST, code=3)
 
+    def test_what_a_deleted_instance_leaves_is_released(self):
+        self.berth("provider", "create", "left")
+        self.berth("inventory", "set", "left", "VCPU=8")
+        for release in (), ("--release",):
+            instance = self.json("instance", "create", "--project", "p", "--user", "u", "--vcpus", "2")["instance"]["uuid"]
+            self.berth("claim", "--provider", "left", "-r", "VCPU=2", "--consumer", instance)
+            self.assertEqual(self.berth("instance", "delete", instance, *release), f"deleted {instance}\n")
+            if not release:
+                self.assertEqual(self.json("allocations", instance)["consumer"]["consumerType"], "DELETED_INSTANCE")
+                self.assertEqual(self.berth("audit", "-o", "name", code=3), instance + "\n")  # T-346
+                self.assertIn("done", self.berth("audit", "--fix", "superfluous", code=4))  # T-143
+            self.berth("allocations", instance, code=3)
+            self.berth("audit")
+
     def test_moves_that_do_not_go_on_are_listed(self):
         self.berth("instance", "create", "--uuid", SECOND, "--project", "p", "--user", "u", "--host", "h1")
         self.berth("audit", "--migrations")

@@ -153,6 +153,14 @@ TEST(InstanceWire, EveryFieldOfAnEndMoveIsRead) {
                bare.tracker.has_value());
 }
 
+TEST(InstanceWire, ADeletionReleasesOnlyIfItSaysSo) {
+  pb::DeleteInstanceRequest request;
+  request.set_instance_uuid(kInstanceUuid);
+  EXPECT_FALSE(std::get<placement::DeleteInstance>(*DeleteInstanceCommand(request)).release);
+  FillAll(&request);
+  EXPECT_TRUE(std::get<placement::DeleteInstance>(*DeleteInstanceCommand(request)).release);
+}
+
 // The numbers are the same, so a cast converts them.
 TEST(InstanceWire, TheEndsOfAMoveHaveTheSameNumbers) {
   for (const placement::MoveEnding& ending : placement::MoveEndings()) {

@@ -95,6 +95,19 @@ TEST_F(LeftBehindTest, AllocationsOfChildProvidersAreFound) {
   EXPECT_THAT(Find(), ElementsAre("allocations a"));  // T-144
 }
 
+// DeleteInstance has removed the record. Placement says so by the type of the consumer.
+TEST_F(LeftBehindTest, AllocationsOfADeletedRecordAreFoundAtOnce) {
+  Allocate("a", "node-1", "DELETED_INSTANCE");
+  const Audit first = Pass(seconds(0));
+  EXPECT_THAT(FoundBy(first), IsEmpty());
+  const std::vector<Finding> found = FoundBy(Pass(seconds(5)));
+  ASSERT_THAT(found, SizeIs(1));  // T-143, T-346
+  EXPECT_EQ(WithShortNames(found[0].text),
+            "instance a is deleted, and still has allocations on this node");
+  Record("a", kHere);  // there is an instance of this uuid again
+  EXPECT_THAT(FoundBy(Pass(seconds(5))), IsEmpty());
+}
+
 TEST_F(LeftBehindTest, NobodyIsUnknownIfNobodyKeepsRecords) {
   Allocate("u");
   EXPECT_THAT(Find(), IsEmpty());
