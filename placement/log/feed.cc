@@ -67,7 +67,7 @@ void Feed::Append(const FeedBatchPtr& batch) {
       DropOldest();
     }
   }
-  Wake(*batch);
+  Wake();
 }
 
 void Feed::DropOldest() {
@@ -86,8 +86,7 @@ void Feed::Restart(Revision revision) {
     BERTH_CHECK(changes_ == 0 && bytes_ == 0);
     begin_ = revision;
   }
-  MutexLock lock(&subscribers_mutex_);
-  for (const auto& [handle, subscriber] : subscribers_) subscriber.wake();
+  Wake();
 }
 
 absl::StatusOr<std::vector<FeedBatchPtr>> Feed::After(Revision revision, int batches_max) const {
@@ -109,37 +108,23 @@ absl::StatusOr<std::vector<FeedBatchPtr>> Feed::After(Revision revision, int bat
   return std::vector<FeedBatchPtr>(first, first + count);
 }
 
-void Feed::Wake(const FeedBatch& batch) {
-  std::vector<std::optional<ProviderId>> roots = {std::nullopt};
-  for (const FeedCommand& command : batch.commands) {
-    roots.insert(roots.end(), command.concerned.roots.begin(), command.concerned.roots.end());
-  }
-  std::sort(roots.begin(), roots.end());
-  roots.erase(std::unique(roots.begin(), roots.end()), roots.end());
+void Feed::Wake() {
   MutexLock lock(&subscribers_mutex_);
-  for (const std::optional<ProviderId>& root : roots) {
-    const auto handles = by_root_.find(root);
-    if (handles == by_root_.end()) continue;
-    for (const int64_t handle : handles->second) subscribers_.at(handle).wake();
-  }
+  for (const auto& [handle, wake] : subscribers_) wake();
 }
 
-int64_t Feed::Subscribe(std::optional<ProviderId> root, std::function<void()> wake) {
+int64_t Feed::Subscribe(std::function<void()> wake) {
   MutexLock lock(&subscribers_mutex_);
   const int64_t handle = next_handle_++;
-  by_root_[root].insert(handle);
-  subscribers_.emplace(handle, Subscriber{root, std::move(wake)});
+  subscribers_.emplace(handle, std::move(wake));
   return handle;
 }
 
 void Feed::Unsubscribe(int64_t handle) {
   MutexLock lock(&subscribers_mutex_);
-  const auto found = subscribers_.find(handle);
-  BERTH_CHECK(found != subscribers_.end());  // whoever subscribed ends it, once
-  const auto handles = by_root_.find(found->second.root);
-  handles->second.erase(handle);
-  if (handles->second.empty()) by_root_.erase(handles);
-  subscribers_.erase(found);
+  const bool was_there = subscribers_.erase(handle) == 1;
+  // A handle is given back once, by whom Subscribe gave it to.
+  BERTH_CHECK(was_there);
 }
 
 }  // namespace berth::placement

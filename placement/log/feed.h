@@ -17,8 +17,6 @@
 #include <limits>
 #include <map>
 #include <memory>
-#include <optional>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -81,22 +79,15 @@ class Feed {
   // - with kFailedPrecondition / REVISION_LOST, if another batch has the number of `revision`.
   absl::StatusOr<std::vector<FeedBatchPtr>> After(Revision revision, int batches_max) const;
 
-  // Calls `wake` after each Append of a batch that touches the tree of `root`, and after each
-  // Restart. If `root` is absent, calls `wake` after every Append. `wake` runs on the thread that
-  // appends, so it must be quick. It must not call Subscribe or Unsubscribe, nor take a lock that
-  // another thread may hold during a call of Subscribe or Unsubscribe. Returns a handle for
-  // Unsubscribe; after Unsubscribe `wake` is not called any more. The cost of an Append does not
-  // grow with the number of subscribers whose trees the batch does not touch.
-  int64_t Subscribe(std::optional<ProviderId> root, std::function<void()> wake);
+  // Calls `wake` after each Append and after each Restart. `wake` runs on the thread that appends,
+  // so it must be quick. It must not call Subscribe or Unsubscribe, nor take a lock that another
+  // thread may hold during a call of Subscribe or Unsubscribe. Returns a handle for Unsubscribe;
+  // after Unsubscribe `wake` is not called any more.
+  int64_t Subscribe(std::function<void()> wake);
   void Unsubscribe(int64_t handle);
 
  private:
-  struct Subscriber {
-    std::optional<ProviderId> root;
-    std::function<void()> wake;
-  };
-
-  void Wake(const FeedBatch& batch);
+  void Wake();
   void DropOldest() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   const FeedLimits limits_;
@@ -109,11 +100,7 @@ class Feed {
   // Held during wake-ups, so that Unsubscribe waits for a wake-up that runs. Never held together
   // with mutex_.
   Mutex subscribers_mutex_;
-  std::map<int64_t, Subscriber> subscribers_ ABSL_GUARDED_BY(subscribers_mutex_);
-  // The handles of the subscribers of each root. Under nullopt: the handles of the subscribers
-  // without a root.
-  std::map<std::optional<ProviderId>, std::set<int64_t>> by_root_
-      ABSL_GUARDED_BY(subscribers_mutex_);
+  std::map<int64_t, std::function<void()>> subscribers_ ABSL_GUARDED_BY(subscribers_mutex_);
   int64_t next_handle_ ABSL_GUARDED_BY(subscribers_mutex_) = 1;
 };
 

@@ -47,7 +47,7 @@ ReportSessions::ReportSessions(placement::Ledger* ledger, Workers* workers,
     MutexLock lock(&follow_mutex_);
     BeginAnew();
   }
-  feed_handle_ = ledger->feed().Subscribe(std::nullopt, [this] { Wake(); });
+  feed_handle_ = ledger->feed().Subscribe([this] { Wake(); });
 }
 
 ReportSessions::~ReportSessions() { ledger_->feed().Unsubscribe(feed_handle_); }

@@ -41,7 +41,7 @@ bool IsLittle(const std::vector<FeedBatchPtr>& ahead) {
 
 WatchHub::WatchHub(placement::Ledger* ledger, Workers* workers, const std::string& database_url)
     : ledger_(ledger), workers_(workers), log_(database_url) {
-  feed_handle_ = ledger->feed().Subscribe(std::nullopt, [this] { Wake(); });
+  feed_handle_ = ledger->feed().Subscribe([this] { Wake(); });
 }
 
 WatchHub::~WatchHub() { ledger_->feed().Unsubscribe(feed_handle_); }

@@ -10,18 +10,9 @@
 namespace berth::placement {
 namespace {
 
-const ProviderId kRoot{Uuid{1, 1}};
-const ProviderId kOtherRoot{Uuid{1, 2}};
-
-FeedBatchPtr Batch(int64_t number, std::vector<std::vector<ProviderId>> roots = {},
-                   int64_t epoch = 1) {
+FeedBatchPtr Batch(int64_t number, int64_t epoch = 1) {
   auto batch = std::make_shared<FeedBatch>();
   batch->revision = {epoch, number};
-  for (std::vector<ProviderId>& of_command : roots) {
-    batch->commands.push_back(
-        {.actor = "", .request_id = "", .changes = nullptr, .scope = nullptr, .concerned = {}});
-    batch->commands.back().concerned.roots = std::move(of_command);
-  }
   return batch;
 }
 
@@ -106,7 +97,7 @@ TEST(Feed, BeginsAnewAfterARestart) {
   for (int64_t number = 1; number <= 3; ++number) feed.Append(Batch(number));
   feed.Restart({2, 8});
   EXPECT_FALSE(feed.After({1, 3}, 9).ok());
-  feed.Append(Batch(9, {}, 2));
+  feed.Append(Batch(9, 2));
   EXPECT_EQ(NumbersAfter(feed, {2, 8}, 9), std::vector<int64_t>{9});
 }
 
@@ -115,34 +106,30 @@ TEST(FeedDeathTest, TakesNoBatchOutOfOrder) {
   feed.Append(Batch(1));
   EXPECT_DEATH(feed.Append(Batch(1)), "BERTH_CHECK");
   EXPECT_DEATH(feed.Append(Batch(3)), "BERTH_CHECK");
-  EXPECT_DEATH(feed.Append(Batch(2, {}, 0)), "BERTH_CHECK");
+  EXPECT_DEATH(feed.Append(Batch(2, 0)), "BERTH_CHECK");
 }
 
-TEST(Feed, WakesWhomItConcerns) {
+TEST(Feed, WakesAllWhoSubscribed) {
   Feed feed({.batches = 3});
   std::map<std::string, int> woken;
   const auto count = [&woken](const char* name) { return [&woken, name] { ++woken[name]; }; };
-  feed.Subscribe(std::nullopt, count("any"));
-  const int64_t first = feed.Subscribe(kRoot, count("root"));
-  feed.Subscribe(kRoot, count("root again"));
-  feed.Subscribe(kOtherRoot, count("other root"));
+  const int64_t first = feed.Subscribe(count("first"));
+  feed.Subscribe(count("second"));
 
   using Woken = std::map<std::string, int>;
   feed.Append(Batch(1));
-  EXPECT_EQ(std::exchange(woken, {}), (Woken{{"any", 1}}));
-  feed.Append(Batch(2, {{kRoot}, {kRoot}}));
-  EXPECT_EQ(std::exchange(woken, {}), (Woken{{"any", 1}, {"root", 1}, {"root again", 1}}));
+  EXPECT_EQ(std::exchange(woken, {}), (Woken{{"first", 1}, {"second", 1}}));
   feed.Unsubscribe(first);
-  feed.Append(Batch(3, {{kRoot, kOtherRoot}}));
-  EXPECT_EQ(std::exchange(woken, {}), (Woken{{"any", 1}, {"root again", 1}, {"other root", 1}}));
+  feed.Append(Batch(2));
+  EXPECT_EQ(std::exchange(woken, {}), (Woken{{"second", 1}}));
   feed.Restart({1, 9});
-  EXPECT_EQ(std::exchange(woken, {}), (Woken{{"any", 1}, {"root again", 1}, {"other root", 1}}));
+  EXPECT_EQ(std::exchange(woken, {}), (Woken{{"second", 1}}));
 }
 
 TEST(Feed, MayBeReadFromAWake) {
   Feed feed({.batches = 3});
   std::vector<int64_t> seen;
-  feed.Subscribe(std::nullopt, [&] { seen = NumbersAfter(feed, {0, 0}, 9); });
+  feed.Subscribe([&] { seen = NumbersAfter(feed, {0, 0}, 9); });
   feed.Append(Batch(1));
   EXPECT_EQ(seen, std::vector<int64_t>{1});
 }
@@ -166,12 +153,12 @@ TEST(Feed, ServesManyThreads) {
   std::thread subscriber([&] {
     while (!stop) {
       auto alive = std::make_unique<int>(0);
-      const int64_t handle = feed.Subscribe(kRoot, [&alive] { ++*alive; });
+      const int64_t handle = feed.Subscribe([&alive] { ++*alive; });
       feed.Unsubscribe(handle);
       alive.reset();
     }
   });
-  for (int64_t number = 1; number <= 3000; ++number) feed.Append(Batch(number, {{kRoot}}));
+  for (int64_t number = 1; number <= 3000; ++number) feed.Append(Batch(number));
   stop = true;
   reader.join();
   subscriber.join();
