@@ -74,6 +74,12 @@ struct Counter {
   size_t operator()(const FormatRaised&) const { return 0; }
 };
 
+size_t BytesOf(const std::vector<HostNews>& hosts) {
+  size_t bytes = BlockBytes(hosts);
+  for (const HostNews& news : hosts) bytes += BlockBytes(news.host) + BlockBytes(news.changes);
+  return bytes;
+}
+
 size_t BytesOf(const TreeFacts& facts) {
   size_t bytes = BlockBytes(facts.roots) + BlockBytes(facts.aggregates);
   for (const auto& [root, aggregates] : facts.aggregates) bytes += BlockBytes(aggregates);
@@ -91,10 +97,16 @@ size_t BytesOf(const Changes& changes) {
 size_t BytesOf(const Scope& scope) {
   size_t bytes = BytesOf(scope.after) + BytesOf(scope.before) + BlockBytes(scope.gave_up) +
                  BytesOf(scope.derived) + BytesOf(scope.neighbours) +
-                 BlockBytes(scope.removed_keys) + BlockBytes(scope.other_hosts);
+                 BlockBytes(scope.removed_keys) + BytesOf(scope.other_hosts) +
+                 BlockBytes(scope.nodes) + BlockBytes(scope.renewed);
   for (const auto& [consumer, providers] : scope.gave_up) bytes += BlockBytes(providers);
   for (const std::string& key : scope.removed_keys) bytes += BlockBytes(key);
-  for (const std::string& host : scope.other_hosts) bytes += BlockBytes(host);
+  return bytes;
+}
+
+size_t BytesOf(const Concerned& concerned) {
+  size_t bytes = BytesOf(concerned.hosts) + BlockBytes(concerned.nodes);
+  for (const NodeNews& news : concerned.nodes) bytes += BlockBytes(news.changes);
   return bytes;
 }
 

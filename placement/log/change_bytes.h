@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "placement/log/concerned.h"
 #include "placement/log/scope.h"
 #include "placement/values/change.h"
 
@@ -25,6 +26,12 @@ template <typename T>
 size_t BlockBytes(const std::vector<T>& vector) {
   return BlockBytes(vector.capacity() * sizeof(T));
 }
+// The size of the heap block of `positions`. A few positions are stored within the object and have
+// no block.
+inline size_t BlockBytes(const Positions& positions) {
+  const bool is_inline = positions.capacity() <= Positions().capacity();
+  return is_inline ? 0 : BlockBytes(positions.capacity() * sizeof(int32_t));
+}
 // The size of the heap block of `text`. A short text is stored within the string object and has no
 // block.
 inline size_t BlockBytes(const std::string& text) {
@@ -35,6 +42,8 @@ inline size_t BlockBytes(const std::string& text) {
 size_t BytesOf(const Changes& changes);
 // The size of all blocks that `scope` owns, without the Scope object itself.
 size_t BytesOf(const Scope& scope);
+// The size of all blocks that `concerned` owns, without the object itself.
+size_t BytesOf(const Concerned& concerned);
 
 }  // namespace berth::placement
 

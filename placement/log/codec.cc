@@ -31,6 +31,16 @@ absl::StatusOr<std::shared_ptr<const Changes>> DecodeChanges(const Field& messag
   return changes;
 }
 
+// Whether each position in `scope` is that of one of `count` changes.
+bool NamesChanges(const Scope& scope, size_t count) {
+  return std::all_of(
+      scope.other_hosts.begin(), scope.other_hosts.end(), [count](const HostNews& news) {
+        return std::all_of(news.changes.begin(), news.changes.end(), [count](int32_t at) {
+          return at >= 0 && static_cast<size_t>(at) < count;
+        });
+      });
+}
+
 template <typename Field>
 void AddProvider(ProviderId provider, Field* halves) {
   halves->Add(provider.uuid.high);
@@ -170,6 +180,9 @@ absl::StatusOr<std::vector<LogCommand>> DecodeBatch(absl::string_view payload) {
     if (message.has_scope()) {
       scope = std::make_shared<Scope>();
       if (!DecodeScope(message.scope(), scope.get())) return UnknownKind();
+      if (!NamesChanges(*scope, changes->size())) {
+        return absl::DataLossError("a log row names no change");
+      }
     }
     commands.push_back({message.actor(), message.request_id(), std::move(changes), message.reason(),
                         std::move(scope), methods[message.method()]});

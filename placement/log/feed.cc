@@ -30,9 +30,8 @@ FeedBatchPtr FeedBatchOf(const Position& position, const std::vector<LogCommand>
                                std::move(concerned), command.reason, command.method});
     // The copies are counted, not the originals: a copied text may take less memory.
     const FeedCommand& kept = batch->commands.back();
-    bytes += BlockBytes(kept.concerned.roots) + BlockBytes(kept.concerned.hosts) +
-             BlockBytes(kept.actor) + BlockBytes(kept.request_id) + BlockBytes(kept.reason);
-    for (const std::string& host : kept.concerned.hosts) bytes += BlockBytes(host);
+    bytes += BytesOf(kept.concerned) + BlockBytes(kept.actor) + BlockBytes(kept.request_id) +
+             BlockBytes(kept.reason);
     // Neighbours in a batch mostly came by the same call and share its name.
     if (kept.method != nullptr && kept.method.get() != method) {
       bytes += BlockBytes(sizeof(std::string) + 16) + BlockBytes(*kept.method);

@@ -24,6 +24,7 @@
 #include "absl/time/time.h"
 #include "placement/ground/mutex.h"
 #include "placement/log/codec.h"
+#include "placement/log/concerned.h"
 #include "placement/log/scope.h"
 #include "placement/values/change.h"
 #include "placement/values/types.h"
@@ -36,7 +37,7 @@ struct FeedCommand {
   std::string request_id;
   std::shared_ptr<const Changes> changes;
   std::shared_ptr<const Scope> scope;
-  Concerned concerned;  // the hosts and trees whose trackers get a push
+  Concerned concerned;  // the hosts and nodes whose trackers get a push
   std::string reason = {};
   std::shared_ptr<const std::string> method = nullptr;  // as in Command
 };

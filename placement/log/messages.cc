@@ -319,7 +319,16 @@ void EncodeScope(const Scope& scope, pb::Scope* out) {
   for (const Change& change : scope.derived) EncodeChange(change, out->add_derived());
   for (const Change& change : scope.neighbours) EncodeChange(change, out->add_neighbours());
   for (const std::string& key : scope.removed_keys) out->add_removed_keys(key);
-  for (const std::string& host : scope.other_hosts) out->add_other_hosts(host);
+  for (const HostNews& other : scope.other_hosts) {
+    pb::OtherHost* host = out->add_other_hosts();
+    host->set_host(other.host);
+    for (const int32_t at : other.changes) host->add_changes(static_cast<uint32_t>(at));
+  }
+  for (const auto& [provider, node] : scope.nodes) {
+    AddHalves(provider.uuid, out->mutable_members());
+    AddHalves(node.uuid, out->mutable_nodes());
+  }
+  for (const ProviderId& node : scope.renewed) AddHalves(node.uuid, out->mutable_renewed());
 }
 
 bool DecodeScope(const pb::Scope& in, Scope* out) {
@@ -341,7 +350,17 @@ bool DecodeScope(const pb::Scope& in, Scope* out) {
     if (!DecodeChange(change, &out->neighbours)) return false;
   }
   out->removed_keys.assign(in.removed_keys().begin(), in.removed_keys().end());
-  out->other_hosts.assign(in.other_hosts().begin(), in.other_hosts().end());
+  for (const pb::OtherHost& other : in.other_hosts()) {
+    HostNews& host = out->other_hosts.emplace_back(HostNews{other.host(), {}});
+    for (const uint32_t at : other.changes()) host.changes.push_back(static_cast<int32_t>(at));
+  }
+  for (int i = 0; i < CountOf(in.members()) && i < CountOf(in.nodes()); ++i) {
+    out->nodes.emplace_back(ProviderId{HalvesAt(in.members(), i)},
+                            ProviderId{HalvesAt(in.nodes(), i)});
+  }
+  for (int i = 0; i < CountOf(in.renewed()); ++i) {
+    out->renewed.push_back(ProviderId{HalvesAt(in.renewed(), i)});
+  }
   return true;
 }
 

@@ -73,7 +73,7 @@ void CheckForm(const Changes& changes, const Scope& scope) {
   for (const TreeFacts* facts : {&scope.before, &scope.after}) {
     BERTH_CHECK(Rises(facts->roots) && Rises(facts->aggregates));
   }
-  BERTH_CHECK(Rises(scope.gave_up));  // a command names a consumer once
+  BERTH_CHECK(Rises(scope.gave_up) && Rises(scope.nodes));
   size_t removed = 0;
   const EachKind count{[&](const ClassRemoved&) { ++removed; },
                        [&](const TraitRemoved&) { ++removed; },
@@ -84,11 +84,6 @@ void CheckForm(const Changes& changes, const Scope& scope) {
                        Ignore<InstancePut, InstanceRemoved, MigrationPut, MigrationRemoved>()};
   for (const Change& change : changes) std::visit(count, change);
   BERTH_CHECK(scope.removed_keys.size() == removed);  // the constructor adds one for each
-}
-
-void AddHosts(const MigrationRecord& migration, std::vector<std::string>* hosts) {
-  hosts->push_back(migration.source_host);
-  if (!migration.destination_host.empty()) hosts->push_back(migration.destination_host);
 }
 
 bool SameClasses(const ProviderConfig& a, const ProviderConfig& b) {
@@ -144,17 +139,32 @@ const std::vector<AggregateId>* TreeFacts::AggregatesOf(ProviderId root) const {
 
 bool Scope::empty() const {
   return !trees_changed && after == TreeFacts() && gave_up.empty() && derived.empty() &&
-         neighbours.empty() && removed_keys.empty() && other_hosts.empty();
+         neighbours.empty() && removed_keys.empty() && other_hosts.empty() && nodes.empty() &&
+         renewed.empty();
+}
+
+ProviderId Scope::NodeOf(ProviderId provider) const {
+  const auto found =
+      std::lower_bound(nodes.begin(), nodes.end(), provider,
+                       [](const auto& entry, ProviderId wanted) { return entry.first < wanted; });
+  const bool is_listed = found != nodes.end() && found->first == provider;
+  return is_listed ? found->second : after.RootOf(provider);
 }
 
 ScopeMaker::ScopeMaker(const State& before, const Changes& changes) : changes_(changes) {
+  int32_t at = 0;
+  for (const Change& change : changes) Take(before, change, at++);
+  GroupHosts();
+}
+
+void ScopeMaker::Take(const State& before, const Change& change, int32_t at) {
   const EachKind take{
       [&](const ProviderPut& put) {
         puts_providers_ = true;
-        TakeTree(before, put.config->id);
+        TakeProvider(before, put.config->id);
         if (put.config->parent) TakeTree(before, *put.config->parent);
       },
-      [&](const ProviderRemoved& removed) { TakeTree(before, removed.id); },
+      [&](const ProviderRemoved& removed) { TakeProvider(before, removed.id); },
       [&](const ProviderUsed& used) { named_.push_back(used.id); },
       [&](const ConsumerPut& put) { TakeConsumer(before, put.consumer, put.consumer->id); },
       [&](const ConsumerRemoved& removed) { TakeConsumer(before, nullptr, removed.id); },
@@ -168,41 +178,63 @@ ScopeMaker::ScopeMaker(const State& before, const Changes& changes) : changes_(c
         const auto* record = before.services().Find(std::pair(removed.host, removed.binary));
         scope_.removed_keys.push_back(record == nullptr ? "" : (*record)->id.ToString());
       },
-      [&](const NodePut& put) { TakeNode(before, put.node->id, &put.node->host); },
-      [&](const NodeRemoved& removed) { TakeNode(before, removed.id, nullptr); },
+      [&](const NodePut& put) { TakeNode(before, put.node->id, &put.node->host, at); },
+      [&](const NodeRemoved& removed) { TakeNode(before, removed.id, nullptr, at); },
       [&](const InstancePut& put) {
-        TakeInstance(before.records(), put.instance->id, put.instance->host);
+        TakeInstance(before.records(), put.instance->id, put.instance, at);
       },
-      [&](const InstanceRemoved& removed) { TakeInstance(before.records(), removed.id, ""); },
-      [&](const MigrationPut& put) { TakeMigration(before.records(), put.migration->id); },
-      [&](const MigrationRemoved& removed) { TakeMigration(before.records(), removed.id); },
+      [&](const InstanceRemoved& gone) { TakeInstance(before.records(), gone.id, nullptr, at); },
+      [&](const MigrationPut& put) { TakeMigration(before.records(), put.migration->id, at); },
+      [&](const MigrationRemoved& removed) { TakeMigration(before.records(), removed.id, at); },
       Ignore<ClassPut, TraitPut, ServicePut, FormatRaised>()};
-  for (const Change& change : changes) std::visit(take, change);
-  SortUnique(&scope_.other_hosts);
+  std::visit(take, change);
 }
 
-void ScopeMaker::TakeNode(const State& before, ProviderId id, const std::string* host_after) {
+void ScopeMaker::TakeNode(const State& before, ProviderId id, const std::string* host_after,
+                          int32_t at) {
   named_.push_back(id);
+  membership_.TakeBefore(before, id);
   const NodeRecordPtr* node = before.nodes().Find(id);
   if (node == nullptr || (host_after != nullptr && (*node)->host == *host_after)) return;
-  scope_.other_hosts.push_back((*node)->host);
+  others_.emplace_back((*node)->host, at);
+  if (host_after != nullptr) scope_.renewed.push_back(id);
 }
 
-void ScopeMaker::TakeInstance(const Records& before, InstanceId id, const std::string& host_after) {
+void ScopeMaker::TakeInstance(const Records& before, InstanceId id, const InstancePtr& after,
+                              int32_t at) {
   const InstancePtr instance = before.FindInstance(id);
   if (instance == nullptr) return;
-  if (!instance->host.empty() && instance->host != host_after) {
-    scope_.other_hosts.push_back(instance->host);
-  }
-  for (const MigrationPtr& migration : before.MovesOf(id)) {
-    AddHosts(*migration, &scope_.other_hosts);
+  const bool leaves = after == nullptr || after->host != instance->host;
+  if (leaves && !instance->host.empty()) others_.emplace_back(instance->host, at);
+  // The finished migrations of an instance that stays are not read: there may be any number.
+  for (const MigrationPtr& migration :
+       after == nullptr ? before.MigrationsOf(id) : before.MovesOf(id)) {
+    AddHosts(*migration, at);
   }
 }
 
-void ScopeMaker::TakeMigration(const Records& before, MigrationId id) {
+void ScopeMaker::TakeMigration(const Records& before, MigrationId id, int32_t at) {
   const MigrationPtr migration = before.FindMigration(id);
-  if (migration == nullptr) return;
-  AddHosts(*migration, &scope_.other_hosts);
+  if (migration != nullptr) AddHosts(*migration, at);
+}
+
+void ScopeMaker::AddHosts(const MigrationRecord& migration, int32_t at) {
+  others_.emplace_back(migration.source_host, at);
+  if (!migration.destination_host.empty()) others_.emplace_back(migration.destination_host, at);
+}
+
+void ScopeMaker::GroupHosts() {
+  SortUnique(&others_);
+  for (auto& [host, at] : others_) {
+    std::vector<HostNews>& hosts = scope_.other_hosts;
+    if (hosts.empty() || hosts.back().host != host) hosts.push_back({std::move(host), {}});
+    hosts.back().changes.push_back(at);
+  }
+}
+
+void ScopeMaker::TakeProvider(const State& before, ProviderId provider) {
+  membership_.TakeBefore(before, provider);
+  TakeTree(before, provider);
 }
 
 void ScopeMaker::TakeTree(const State& before, ProviderId provider) {
@@ -211,6 +243,9 @@ void ScopeMaker::TakeTree(const State& before, ProviderId provider) {
   const auto place = before.FindProvider(provider);
   if (!place) return;
   trees_before_.push_back(place->tree);
+  for (const auto& config : place->tree->shape->configs) {
+    members_before_.emplace(config->id, place->tree.get());
+  }
   named_.push_back(place->tree->root_id());
 }
 
@@ -248,10 +283,14 @@ Scope ScopeMaker::Finish(const State& after) && {
       after_trees.emplace(place->tree->root_id(), place->tree);
       if (before == nullptr) before = place->tree.get();
     }
+    const std::optional<ProviderId> node = membership_.BelowRoot(after, provider, place);
+    if (node) scope_.nodes.emplace_back(provider, *node);
     if (before != nullptr && before->root_id() != provider) {
       scope_.before.roots.emplace_back(provider, before->root_id());
     }
   }
+  for (const ProviderId node : membership_.Regrouped(after)) scope_.renewed.push_back(node);
+  SortUnique(&scope_.renewed);
   before_trees.insert(after_trees.begin(), after_trees.end());
   AddAggregates(after_trees, &scope_.after);
   AddAggregates(before_trees, &scope_.before);
@@ -264,10 +303,8 @@ Scope ScopeMaker::Finish(const State& after) && {
 
 // The tree of `provider` before the command, if it is in trees_before_; else null.
 const Tree* ScopeMaker::TreeBefore(ProviderId provider) const {
-  for (const TreePtr& tree : trees_before_) {
-    if (tree->Find(provider) >= 0) return tree.get();
-  }
-  return nullptr;
+  const auto found = members_before_.find(provider);
+  return found == members_before_.end() ? nullptr : found->second;
 }
 
 // Fills derived and neighbours. They get the members of the trees that the command changed, and the
@@ -337,39 +374,6 @@ void ScopeMaker::Add(Change change, bool differs) {
       kIgnoreFleet};
   std::visit(name, change);
   (differs ? scope_.derived : scope_.neighbours).push_back(std::move(change));
-}
-
-Concerned ConcernedBy(const Changes& changes, const Scope& scope) {
-  Concerned concerned{scope.other_hosts, {}};
-  const auto add_tree_of = [&](ProviderId provider) {
-    concerned.roots.push_back(scope.after.RootOf(provider));
-    if (scope.trees_changed) concerned.roots.push_back(scope.before.RootOf(provider));
-  };
-  const EachKind add{
-      [&](const ProviderPut& put) { add_tree_of(put.config->id); },
-      [&](const ProviderRemoved& removed) { add_tree_of(removed.id); },
-      [&](const ProviderUsed& used) { add_tree_of(used.id); },
-      [&](const ConsumerPut& put) {
-        for (const Allocation& row : put.consumer->allocations) add_tree_of(row.provider);
-      },
-      Ignore<ConsumerRemoved>(),  // ProviderUsed changes name the providers that it used
-      [&](const ServicePut& put) { concerned.hosts.push_back(put.service->host); },
-      [&](const ServiceRemoved& removed) { concerned.hosts.push_back(removed.host); },
-      [&](const NodePut& put) {
-        concerned.hosts.push_back(put.node->host);
-        add_tree_of(put.node->id);
-      },
-      [&](const NodeRemoved& removed) { add_tree_of(removed.id); },
-      [&](const InstancePut& put) {
-        if (!put.instance->host.empty()) concerned.hosts.push_back(put.instance->host);
-      },
-      [&](const MigrationPut& put) { AddHosts(*put.migration, &concerned.hosts); },
-      Ignore<InstanceRemoved, MigrationRemoved>(),  // the scope names their hosts
-      Ignore<ClassPut, ClassRemoved, TraitPut, TraitRemoved, FormatRaised>()};
-  for (const Change& change : changes) std::visit(add, change);
-  SortUnique(&concerned.hosts);
-  SortUnique(&concerned.roots);
-  return concerned;
 }
 
 }  // namespace berth::placement

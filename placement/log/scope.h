@@ -22,19 +22,26 @@
 //   1. No entity is twice in the three lists.
 //   2. `before` is empty unless trees_changed is true. If it is true, `before` differs from
 //      `after`.
-//   3. `gave_up` and the lists of `before` and `after` are in ascending order, without duplicates.
+//   3. `gave_up`, `nodes`, `renewed`, `other_hosts` and the lists of `before` and `after` are in
+//      ascending order, without duplicates.
 //   4. `removed_keys` has one key for each ClassRemoved, TraitRemoved and ServiceRemoved change.
+//
+// membership.h says to which node a provider belongs.
 //
 // Values; not thread-safe.
 #ifndef BERTH_PLACEMENT_LOG_SCOPE_H_
 #define BERTH_PLACEMENT_LOG_SCOPE_H_
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
+#include "absl/container/inlined_vector.h"
+#include "placement/log/membership.h"
 #include "placement/state/state.h"
 #include "placement/values/change.h"
 
@@ -63,6 +70,17 @@ struct TreeFacts {
   friend bool operator==(const TreeFacts&, const TreeFacts&) = default;
 };
 
+// The positions of some of a command's changes in its list of changes. Ascending, each once.
+using Positions = absl::InlinedVector<int32_t, 4>;
+
+// A host, and the changes of a command that concern the host.
+struct HostNews {
+  std::string host;
+  Positions changes;
+
+  friend bool operator==(const HostNews&, const HostNews&) = default;
+};
+
 struct Scope {
   // The facts after the command. They cover the providers that the changes name, and the providers
   // on which a changed consumer holds or held something.
@@ -81,11 +99,25 @@ struct Scope {
   // For each ClassRemoved, TraitRemoved and ServiceRemoved of the changes, in the order of the
   // changes: the name of the removed class or trait, or the uuid of the removed service.
   std::vector<std::string> removed_keys;
-  // The hosts that the command concerns besides those that the changes name: the hosts that the
-  // changed nodes, instances and migrations had before the command, and both hosts of each
-  // migration that belongs to a changed instance and may still hold resources. Sorted.
-  std::vector<std::string> other_hosts;
+  // The hosts that a change concerns and does not name, each with these changes: the host that a
+  // changed node, instance or migration had before the command; for a changed instance, both hosts
+  // of each of its migrations that may still hold resources; for a removed instance, both hosts of
+  // each of its migrations. Sorted by host.
+  std::vector<HostNews> other_hosts;
+  // (provider, the node to which it belongs), in order of providers: the providers that `after`
+  // covers and that do not belong to the root of their tree, and the providers that the command
+  // removes and that were no roots. For a removed provider, the node of before the command.
+  std::vector<std::pair<ProviderId, ProviderId>> nodes;
+  // The nodes of which more has changed for their trackers than the changes name, so that the
+  // trackers must be told everything. First, the nodes that gained or lost providers with a provider
+  // above these. Example: provider P of node N moves below a provider of node M; its child C moves
+  // with it from N to M. Second, the nodes that come from another host: the tracker of the new host
+  // lacks the tree. Sorted.
+  std::vector<ProviderId> renewed;
 
+  // The node to which the provider belongs. REQUIRES: the changes name the provider, or a changed
+  // consumer holds or held something on it.
+  ProviderId NodeOf(ProviderId provider) const;
   bool empty() const;
 };
 
@@ -98,18 +130,25 @@ class ScopeMaker {
   Scope Finish(const State& after) &&;
 
  private:
+  using ProviderIds = absl::flat_hash_set<ProviderId>;
+
+  // Takes `change`, which is at the position `at` of the changes.
+  void Take(const State& before, const Change& change, int32_t at);
+  void TakeProvider(const State& before, ProviderId provider);
   void TakeTree(const State& before, ProviderId provider);
   // Notes the node `id`, and the host that it leaves, if any. `host_after`: the node's host after
   // the command; null if the node is removed.
-  void TakeNode(const State& before, ProviderId id, const std::string* host_after);
+  void TakeNode(const State& before, ProviderId id, const std::string* host_after, int32_t at);
   void TakeConsumer(const State& before, const ConsumerPtr& after, ConsumerId id);
-  // `host_after`: the instance's host after the command; empty: no host, or the record is removed.
-  void TakeInstance(const Records& before, InstanceId id, const std::string& host_after);
-  void TakeMigration(const Records& before, MigrationId id);
+  // `after`: the instance after the command; null if it is removed.
+  void TakeInstance(const Records& before, InstanceId id, const InstancePtr& after, int32_t at);
+  void TakeMigration(const Records& before, MigrationId id, int32_t at);
+  void AddHosts(const MigrationRecord& migration, int32_t at);
+  // Fills other_hosts from others_.
+  void GroupHosts();
   void Compare(const State& after);
   // Fills derived and neighbours from one tree. `put`, `used`: the providers whose configuration or
   // use the changes name. `told`: the consumers in the changes; CompareTree adds those it handles.
-  using ProviderIds = absl::flat_hash_set<ProviderId>;
   void CompareTree(const Tree& tree, const State& after, const ProviderIds& put,
                    const ProviderIds& used, absl::flat_hash_set<ConsumerId>* told);
   // Adds `change` to derived if the value `differs` from the value before the command, else to
@@ -124,18 +163,10 @@ class ScopeMaker {
   // The trees, before the command, of the providers that the command puts or removes, and of their
   // parents. Each tree once.
   std::vector<TreePtr> trees_before_;
+  absl::flat_hash_map<ProviderId, const Tree*> members_before_;  // of trees_before_
+  Membership membership_;
+  std::vector<std::pair<std::string, int32_t>> others_;  // a host, and a change that concerns it
 };
-
-// The hosts and trees that a command concerns. They alone decide which trackers get a push.
-// `hosts`: the hosts of the changed records, before and after the command. A migration has two. A
-// changed instance adds both hosts of each of its migrations, if that may still hold resources.
-// `roots`: the roots of the touched trees, before and after the command; a changed consumer touches
-// the trees in which it holds something. Both are sorted.
-struct Concerned {
-  std::vector<std::string> hosts;
-  std::vector<ProviderId> roots;
-};
-Concerned ConcernedBy(const Changes& changes, const Scope& scope);
 
 }  // namespace berth::placement
 

@@ -82,6 +82,18 @@ TrackerStreamPtr Connections::OwnerOf(const Liveness::Key& service) const {
   return found == by_service_.end() ? nullptr : found->second;
 }
 
+std::set<TrackerStreamPtr> Connections::OwnersOf(const placement::Concerned& concerned) const {
+  std::set<TrackerStreamPtr> owners;
+  const auto add = [&owners](TrackerStreamPtr owner) {
+    if (owner != nullptr) owners.insert(std::move(owner));
+  };
+  for (const placement::NodeNews& news : concerned.nodes) add(OwnerOf(news.node));
+  for (const placement::HostNews& news : concerned.hosts) {
+    add(OwnerOf(Liveness::Key(news.host, placement::kTrackerBinary)));
+  }
+  return owners;
+}
+
 std::vector<TrackerStreamPtr> Connections::open() const {
   std::vector<TrackerStreamPtr> streams;
   for (const auto& [stream, connection] : open_) streams.push_back(connection.stream);

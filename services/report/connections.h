@@ -39,9 +39,9 @@ class TrackerStream {
   // Whether End was called, or the tracker has gone.
   virtual bool ended() const = 0;
 
-  // Touch notes that a committed command concerns the stream's host, or the tree of one of its
-  // nodes. TouchAll notes that anything may have changed.
-  virtual void Touch(const placement::FeedCommand& command) = 0;
+  // Touch notes that a committed command concerns the stream's host or one of its nodes. It returns
+  // how many times it has looked at a change. TouchAll notes that anything may have changed.
+  virtual int64_t Touch(const placement::FeedCommand& command) = 0;
   virtual void TouchAll() = 0;
   // Tries again to send the pushes that could not be sent because no worker was free.
   virtual void Tick() = 0;
@@ -79,6 +79,8 @@ class Connections {
   // The stream that owns `node`; null if the node has no owner.
   TrackerStreamPtr OwnerOf(placement::ProviderId node) const;
   TrackerStreamPtr OwnerOf(const Liveness::Key& service) const;
+  // The streams that own a node or the tracker's service of a host in `concerned`, each once.
+  std::set<TrackerStreamPtr> OwnersOf(const placement::Concerned& concerned) const;
   // All owners of services.
   const std::map<Liveness::Key, TrackerStreamPtr>& owners() const { return by_service_; }
   std::vector<TrackerStreamPtr> open() const;

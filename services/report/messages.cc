@@ -6,7 +6,6 @@
 
 #include "placement/commands/fleet_node.h"
 #include "services/process/error.h"
-#include "services/report/record_push.h"
 #include "services/report/subtree.h"
 #include "services/wire/allocation.h"
 #include "services/wire/fleet.h"
@@ -234,56 +233,6 @@ void FillReject(const State& state, ProviderId node, const pb::Report& report,
   ForSubtree(state, node, [&](const placement::ProviderPlace& place) {
     FillProvider(state, place, pb::PROVIDER_VIEW_FULL, to->add_providers());
   });
-}
-
-void AddTreeToScope(const placement::FeedCommand& command, ProviderId node, bool is_own,
-                    PushScope* scope) {
-  using namespace placement;  // all kinds of changes
-  const std::vector<ProviderId>& roots = command.concerned.roots;
-  if (scope->complete || !std::binary_search(roots.begin(), roots.end(), node)) return;
-  const EachKind add{
-      [&](const ProviderPut& put) {
-        if (!is_own) scope->providers.insert(put.config->id);
-      },
-      [&](const ProviderRemoved& removed) {
-        if (!is_own) scope->providers.insert(removed.id);
-      },
-      [scope](const ConsumerPut& put) { scope->consumers.insert(put.consumer->id); },
-      [scope](const ConsumerRemoved& removed) { scope->consumers.insert(removed.id); },
-      Ignore<ProviderUsed>(),  // computed from the consumers
-      // AddRecordsToScope adds these.
-      Ignore<ServicePut, ServiceRemoved, NodePut, NodeRemoved>(),
-      Ignore<InstancePut, InstanceRemoved, MigrationPut, MigrationRemoved>(),
-      Ignore<ClassPut, ClassRemoved, TraitPut, TraitRemoved, FormatRaised>()};
-  for (const Change& change : *command.changes) std::visit(add, change);
-  scope->Limit();
-}
-
-void AddRecordsToScope(const placement::FeedCommand& command, const std::string& host,
-                       ProviderId node, PushScope* scope) {
-  using namespace placement;  // all kinds of changes
-  const std::vector<std::string>& hosts = command.concerned.hosts;
-  if (!std::binary_search(hosts.begin(), hosts.end(), host)) return;
-  const EachKind add{
-      [&](const ServicePut& put) {
-        if (put.service->host == host) scope->service = true;
-      },
-      [&](const NodePut& put) {
-        const bool moved = !command.scope->other_hosts.empty();
-        if (moved && put.node->id == node && put.node->host == host) scope->complete = true;
-      },
-      // ReportSessions ends the stream of a removed service.
-      Ignore<ServiceRemoved, NodeRemoved, FormatRaised>(),
-      Ignore<InstancePut, InstanceRemoved, MigrationPut,
-             MigrationRemoved>(),  // AddRecord adds them
-      Ignore<ProviderPut, ProviderRemoved, ProviderUsed, ConsumerPut, ConsumerRemoved>(),
-      Ignore<ClassPut, ClassRemoved, TraitPut, TraitRemoved>()};
-  for (const Change& change : *command.changes) {
-    std::visit(add, change);
-    if (scope->complete) continue;
-    AddRecord(change, scope);
-    scope->Limit();  // an import may have 100,000 records
-  }
 }
 
 }  // namespace berth::services

@@ -2,6 +2,7 @@
 #ifndef BERTH_SERVICES_REPORT_MESSAGES_H_
 #define BERTH_SERVICES_REPORT_MESSAGES_H_
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -9,9 +10,7 @@
 #include "berth/placement/v1/report.pb.h"
 #include "placement/commands/command.h"
 #include "placement/commands/decision.h"
-#include "placement/log/feed.h"
 #include "services/report/liveness.h"
-#include "services/report/push_scope.h"
 #include "services/wire/form.h"
 
 namespace berth::services {
@@ -54,17 +53,6 @@ void FillAck(const placement::State& state, placement::ProviderId node, const pb
              const placement::Decision& decision, pb::Ack* to);
 void FillReject(const placement::State& state, placement::ProviderId node, const pb::Report& report,
                 const absl::Status& status, pb::Reject* to);
-
-// If `command` concerns the tree of `node`, adds the names of all providers and consumers that it
-// touched. `is_own`: the tracker itself sent the command. Its Ack has the providers, so only the
-// consumers are added. If the scope then has more than a few thousand names, it becomes complete:
-// the push will send everything.
-void AddTreeToScope(const placement::FeedCommand& command, placement::ProviderId node, bool is_own,
-                    PushScope* scope);
-// If `command` concerns `host`, adds the names of the host's records that the command touched. If
-// `node` comes from another host, the scope becomes complete: the tracker of `host` lacks the tree.
-void AddRecordsToScope(const placement::FeedCommand& command, const std::string& host,
-                       placement::ProviderId node, PushScope* scope);
 
 }  // namespace berth::services
 

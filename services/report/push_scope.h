@@ -3,6 +3,7 @@
 #define BERTH_SERVICES_REPORT_PUSH_SCOPE_H_
 
 #include <cstddef>
+#include <map>
 #include <set>
 #include <utility>
 
@@ -23,6 +24,16 @@ struct PushScope {
     return providers.size() + consumers.size() + instances.size() + migrations.size();
   }
   bool empty() const { return !complete && !service && size() == 0; }
+  // Adds everything that `other` names.
+  void Add(PushScope other) {
+    complete |= other.complete;
+    service |= other.service;
+    providers.merge(other.providers);
+    consumers.merge(other.consumers);
+    instances.merge(other.instances);
+    migrations.merge(other.migrations);
+    Limit();
+  }
   // If there are more than kNamesMax names, removes all names and makes the push complete instead.
   void Limit() {
     if (size() <= kNamesMax) return;
@@ -34,6 +45,9 @@ struct PushScope {
 
   static constexpr size_t kNamesMax = 4096;
 };
+
+// The scopes of a tracker's nodes.
+using PushScopes = std::map<placement::ProviderId, PushScope>;
 
 }  // namespace berth::services
 

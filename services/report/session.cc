@@ -8,6 +8,7 @@
 #include "placement/ground/boot_clock.h"
 #include "services/process/error.h"
 #include "services/process/log.h"
+#include "services/report/push_news.h"
 #include "services/wire/fleet.h"
 
 namespace berth::services {
@@ -350,16 +351,15 @@ void ReportSession::Submit(placement::CommandBody body, std::function<void(const
                                   const Decision& decision) { done(decision); });
 }
 
-void ReportSession::Touch(const placement::FeedCommand& command) {
+int64_t ReportSession::Touch(const placement::FeedCommand& command) {
   const bool is_own = command.actor == Actor();
+  int64_t visits = 0;
   {
     MutexLock lock(&mutex_);
-    for (auto& [node, scope] : scopes_) {
-      AddTreeToScope(command, node, is_own, &scope);
-      AddRecordsToScope(command, key_.first, node, &scope);
-    }
+    visits = AddNews(command, key_.first, is_own, &scopes_);
   }
   FlushPushes();
+  return visits;
 }
 
 void ReportSession::TouchAll() {

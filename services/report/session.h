@@ -11,8 +11,8 @@
 #ifndef BERTH_SERVICES_REPORT_SESSION_H_
 #define BERTH_SERVICES_REPORT_SESSION_H_
 
+#include <cstdint>
 #include <list>
-#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -24,6 +24,7 @@
 #include "placement/ledger/ledger.h"
 #include "placement/log/feed.h"
 #include "services/report/messages.h"
+#include "services/report/push_scope.h"
 #include "services/report/sessions.h"
 
 namespace berth::services {
@@ -70,7 +71,7 @@ class ReportSession final : public TrackerStream,
 
   const Liveness::Key& key() const override { return key_; }
   placement::Uuid incarnation() const override { return incarnation_; }
-  void Touch(const placement::FeedCommand& command) override;
+  int64_t Touch(const placement::FeedCommand& command) override;
   void TouchAll() override;
   void Tick() override;
   void OrderSnapshot(placement::ProviderId node) override;
@@ -155,7 +156,7 @@ class ReportSession final : public TrackerStream,
   std::optional<pb::Readiness> readiness_ ABSL_GUARDED_BY(mutex_);  // to be recorded
   bool recording_readiness_ ABSL_GUARDED_BY(mutex_) = false;        // a command records it now
   HelloPtr hello_ ABSL_GUARDED_BY(mutex_);
-  std::map<placement::ProviderId, PushScope> scopes_ ABSL_GUARDED_BY(mutex_);
+  PushScopes scopes_ ABSL_GUARDED_BY(mutex_);
   std::optional<OpenPush> push_ ABSL_GUARDED_BY(mutex_);
   std::list<WaitingAnswer> answers_ ABSL_GUARDED_BY(mutex_);  // wait for the last slice of push_
   // A list, because an empty deque takes half a KiB, and most sessions have an empty outbox.

@@ -1,6 +1,7 @@
 // The methods of ReportSession that send the pushes.
 #include <algorithm>
 #include <utility>
+#include <vector>
 
 #include "services/report/missed_changes.h"
 #include "services/report/push_slice.h"
@@ -26,16 +27,20 @@ bool IsTold(const State& state, const std::string& host, ProviderId node) {
 }  // namespace
 
 // Prepares the first pushes. For each node, pushes the changes after the revision that the tracker
-// has; if these changes cannot be found, pushes everything.
+// has; if these changes cannot be found, pushes everything. Finds them before it takes the lock,
+// since all other trackers wait while Touch waits for the lock.
 void ReportSession::BeginPushes(const State& state, const HelloFacts& hello) {
+  std::vector<HelloNode> told;
+  for (const HelloNode& node : hello.nodes) {
+    if (IsTold(state, key_.first, node.id)) told.push_back(node);
+  }
+  MissedChanges missed = FindMissed(sessions_->ledger()->feed(), state.position().revision,
+                                    key_.first, told);
   MutexLock lock(&mutex_);
-  std::map<ProviderId, PushScope> scopes;
+  PushScopes scopes;
   for (const HelloNode& node : hello.nodes) {
     PushScope& scope = scopes[node.id] = std::move(scopes_[node.id]);
-    if (!IsTold(state, key_.first, node.id)) continue;
-    const placement::Revision now = state.position().revision;
-    const placement::Feed& feed = sessions_->ledger()->feed();
-    if (!AddMissed(feed, now, key_.first, node, &scope)) scope.complete = true;
+    scope.Add(std::move(missed.scopes[node.id]));
   }
   scopes_ = std::move(scopes);
   welcoming_ = false;

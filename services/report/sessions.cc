@@ -195,6 +195,9 @@ void ReportSessions::EndAll() {
 void ReportSessions::Measure(Samples* samples) const {
   samples->Counter("services_judged_total", "Services that were checked for being up or down.",
                    static_cast<double>(recorder_->judged()));
+  samples->Counter("report_changes_visited_total",
+                   "How often a change was looked at to find out what to push to trackers.",
+                   static_cast<double>(visits_.load()));
   MutexLock lock(&mutex_);
   samples->Gauge("report_streams", "Trackers that are connected to this process.",
                  static_cast<double>(connections_.owners().size()));
@@ -242,8 +245,12 @@ void ReportSessions::BeginAnew() {
   const placement::StatePtr state = ledger_->Newest();
   followed_ = state->position().revision;
   recorder_->liveness().NoteAll(*state);
-  MutexLock lock(&mutex_);
-  for (const auto& [key, stream] : connections_.owners()) stream->TouchAll();
+  std::vector<TrackerStreamPtr> owners;
+  {
+    MutexLock lock(&mutex_);
+    for (const auto& [key, stream] : connections_.owners()) owners.push_back(stream);
+  }
+  for (const TrackerStreamPtr& stream : owners) stream->TouchAll();
   NoteDispatched(followed_);
 }
 
@@ -258,53 +265,54 @@ placement::Revision ReportSessions::dispatched() const {
 }
 
 void ReportSessions::Dispatch(const placement::FeedBatch& batch) {
-  MutexLock lock(&mutex_);
   for (const placement::FeedCommand& command : batch.commands) {
     std::set<TrackerStreamPtr> streams;
-    const auto add = [&streams](TrackerStreamPtr stream) {
-      if (stream != nullptr) streams.insert(std::move(stream));
-    };
-    for (const ProviderId root : command.concerned.roots) add(connections_.OwnerOf(root));
-    for (const std::string& host : command.concerned.hosts) {
-      add(connections_.OwnerOf(Liveness::Key(host, placement::kTrackerBinary)));
+    {
+      MutexLock lock(&mutex_);
+      streams = connections_.OwnersOf(command.concerned);
     }
-    for (const TrackerStreamPtr& stream : streams) stream->Touch(command);
-    if (!command.concerned.hosts.empty()) DispatchRecords(*command.changes);
+    // The lock is not held: each stream has one of its own, for which this may have to wait.
+    int64_t visits = 0;
+    for (const TrackerStreamPtr& stream : streams) visits += stream->Touch(command);
+    if (!command.concerned.hosts.empty()) visits += DispatchServices(*command.changes);
+    visits_ += visits;
   }
 }
 
-void ReportSessions::DispatchRecords(const placement::Changes& changes) {
+int64_t ReportSessions::DispatchServices(const placement::Changes& changes) {
   using namespace placement;  // NOLINT: the kinds of changes, all of them
-  std::vector<std::shared_ptr<const ServiceRecord>> services;
-  std::vector<Liveness::Key> removed;
   const EachKind dispatch{
-      [&](const ServicePut& put) { services.push_back(put.service); },
-      [&](const ServiceRemoved& gone) { removed.emplace_back(gone.host, gone.binary); },
+      [&](const ServicePut& put) { DispatchService(*put.service); },
+      [&](const ServiceRemoved& gone) { EndRemoved({gone.host, gone.binary}); },
       Ignore<NodePut, NodeRemoved>(),  // the Welcome tells a tracker about its nodes
       Ignore<InstancePut, InstanceRemoved, MigrationPut, MigrationRemoved>(),
       Ignore<ProviderPut, ProviderRemoved, ProviderUsed, ConsumerPut, ConsumerRemoved>(),
       Ignore<ClassPut, ClassRemoved, TraitPut, TraitRemoved, FormatRaised>()};
   for (const Change& change : changes) std::visit(dispatch, change);
-  for (const auto& service : services) DispatchService(*service);
-  for (const Liveness::Key& key : removed) EndRemoved(key);
+  return static_cast<int64_t>(changes.size());
 }
 
 void ReportSessions::DispatchService(const placement::ServiceRecord& service) {
   const Liveness::Key key = {service.host, service.binary};
   recorder_->liveness().NoteChange(key);
-  const TrackerStreamPtr owner = connections_.OwnerOf(key);
+  const TrackerStreamPtr owner = OwnerOf(key);
   if (owner == nullptr || service.incarnation == owner->incarnation()) return;
   owner->End(Fenced(service.host));
 }
 
 void ReportSessions::EndRemoved(const Liveness::Key& key) {
   recorder_->liveness().NoteChange(key);
-  const TrackerStreamPtr owner = connections_.OwnerOf(key);
+  const TrackerStreamPtr owner = OwnerOf(key);
   if (owner == nullptr) return;
   owner->End(placement::Refuse(absl::StatusCode::kFailedPrecondition, "SERVICE_NOT_REGISTERED",
                                absl::StrCat("the service ", key.second, " of host ", key.first,
                                             " was deleted: restart it to create it again"),
                                {{{"field", "hello.host"}}}));
+}
+
+TrackerStreamPtr ReportSessions::OwnerOf(const Liveness::Key& service) const {
+  MutexLock lock(&mutex_);
+  return connections_.OwnerOf(service);
 }
 
 }  // namespace berth::services

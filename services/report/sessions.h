@@ -6,7 +6,8 @@
 // many nodes send a snapshot at a time. It keeps the audit orders that are not answered yet. It
 // calls Tick of the streams that asked for it. Thread-safe. Locks are taken in this order:
 // follow_mutex_, mutex_, the lock of a stream, then dispatched_mutex_ or tick_mutex_. A stream must
-// not call ReportSessions while it holds its own lock, except for dispatched().
+// not call ReportSessions while it holds its own lock, except for dispatched(). Under mutex_ nobody
+// looks at the changes of a command: the owners of streams are found there and told afterwards.
 #ifndef BERTH_SERVICES_REPORT_SESSIONS_H_
 #define BERTH_SERVICES_REPORT_SESSIONS_H_
 
@@ -108,13 +109,13 @@ class ReportSessions {
   void NoteDispatched(placement::Revision revision);
   void Dispatch(const placement::FeedBatch& batch);
   // Notes in the Liveness which services `changes` writes or removes. If a written service names a
-  // new tracker process, ends the stream of the old process.
-  void DispatchRecords(const placement::Changes& changes) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  void OrderSnapshots(placement::BootTime now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // new tracker process, ends the stream of the old process. Returns how many changes there are.
+  int64_t DispatchServices(const placement::Changes& changes);
+  void DispatchService(const placement::ServiceRecord& service);
   // Ends the stream of the service, whose record was removed (T-384).
-  void EndRemoved(const Liveness::Key& key) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  void DispatchService(const placement::ServiceRecord& service)
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void EndRemoved(const Liveness::Key& key);
+  TrackerStreamPtr OwnerOf(const Liveness::Key& service) const;
+  void OrderSnapshots(placement::BootTime now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   placement::Ledger* const ledger_;
   Workers* const workers_;
@@ -122,6 +123,7 @@ class ReportSessions {
   const SessionSettings settings_;
   int64_t feed_handle_ = 0;
   std::atomic<bool> following_{false};
+  std::atomic<int64_t> visits_{0};  // how many changes Dispatch has looked at, for all streams
 
   mutable placement::Mutex follow_mutex_;  // one worker follows the feed at a time
   placement::Revision followed_ ABSL_GUARDED_BY(follow_mutex_);

@@ -188,6 +188,12 @@ TEST(Ledger, WhoWaitsIsToldNothingOld) {
   EXPECT_EQ((*reached)->position().revision.number, now.number + 3);
 }
 
+std::vector<ProviderId> NodesOf(const FeedCommand& command) {
+  std::vector<ProviderId> nodes;
+  for (const NodeNews& news : command.concerned.nodes) nodes.push_back(news.node);
+  return nodes;
+}
+
 TEST(Ledger, TheFeedHoldsEveryBatchOnce) {
   LedgerRunner runner(OptionsFor(NewDatabase()));
   MakeProviders(runner, 2, 8, 1024);
@@ -201,8 +207,7 @@ TEST(Ledger, TheFeedHoldsEveryBatchOnce) {
     EXPECT_EQ(batch.revision.number, from.number + i);
     ASSERT_EQ(batch.commands.size(), 1u);
     EXPECT_EQ(batch.commands[0].actor, "tester");
-    EXPECT_EQ(batch.commands[0].concerned.roots,
-              std::vector<ProviderId>{ProviderNumber(1 + i % 2)});
+    EXPECT_EQ(NodesOf(batch.commands[0]), std::vector<ProviderId>{ProviderNumber(1 + i % 2)});
   }
 }
 
@@ -229,8 +234,8 @@ TEST(Ledger, TheFeedHoldsNoMoreThanTheOptionsSay) {
   EXPECT_EQ(oldest_after(options), absl::StatusCode::kOutOfRange);
 }
 
-// What moves nothing of the providers still touches the trees that the consumer holds parts of.
-TEST(Ledger, TheFeedNamesTheTreesOfAConsumerThatChanges) {
+// What moves nothing of the providers still concerns the nodes that the consumer holds parts of.
+TEST(Ledger, TheFeedNamesTheNodesOfAConsumerThatChanges) {
   LedgerRunner runner(OptionsFor(NewDatabase()));
   MakeProviders(runner, 3, 8, 1024);
   runner.Must(Claim(1, {1, 3}, 1));
@@ -244,7 +249,7 @@ TEST(Ledger, TheFeedNamesTheTreesOfAConsumerThatChanges) {
   ASSERT_EQ(batches->size(), 2u);
   for (const FeedBatchPtr& batch : *batches) {
     ASSERT_EQ(batch->commands.size(), 1u);
-    EXPECT_EQ(batch->commands[0].concerned.roots,
+    EXPECT_EQ(NodesOf(batch->commands[0]),
               (std::vector<ProviderId>{ProviderNumber(1), ProviderNumber(3)}));
   }
 }

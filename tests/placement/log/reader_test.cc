@@ -36,7 +36,7 @@ TEST(LogReader, TellsWhatTheFeedTells) {
     ASSERT_EQ(read[i]->commands.size(), (*fed)[i]->commands.size());
     for (size_t c = 0; c < read[i]->commands.size(); ++c) {
       EXPECT_EQ(read[i]->commands[c].changes->size(), (*fed)[i]->commands[c].changes->size());
-      EXPECT_EQ(read[i]->commands[c].concerned.roots, (*fed)[i]->commands[c].concerned.roots);
+      EXPECT_EQ(read[i]->commands[c].concerned.nodes, (*fed)[i]->commands[c].concerned.nodes);
       EXPECT_EQ(read[i]->commands[c].scope->after, (*fed)[i]->commands[c].scope->after);
     }
   }

@@ -1,56 +1,72 @@
-// What a command about one host reads of a fleet of 10,000.
+// What a command about one host reads of a fleet of 10,000 hosts with 200,000 instances.
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <utility>
 
-#include "absl/strings/str_cat.h"
 #include "gtest/gtest.h"
 #include "placement/commands/fleet_node.h"
+#include "placement/log/concerned.h"
 #include "placement/rules/rules.h"
+#include "tests/worlds/counted_fleet.h"
 #include "tests/worlds/seed.h"
-#include "tests/worlds/touched_records.h"
-#include "tests/worlds/world.h"
 
 namespace berth::placement {
 namespace {
 
-constexpr int kFleetHosts = kSanitized ? 2'000 : 10'000;
-constexpr int kReadMax = 4;  // records of the host that the command is about
+constexpr int kFleetHosts = kSanitized ? 1'000 : 10'000;
+constexpr int kFleetInstances = 20;  // on each host
+constexpr int kReadMax = 4;          // records of the host that the command is about
 
-std::string HostOf(int number) { return absl::StrCat("h", number); }
-ProviderId NodeOf(int number) { return ProviderId{Uuid{7, static_cast<uint64_t>(number)}}; }
-Uuid ServiceOf(int number) { return Uuid{8, static_cast<uint64_t>(number)}; }
+// Sets the task of the instance, as a tracker does that has claimed it.
+class TaskEdit final : public InstanceEdit {
+ public:
+  absl::StatusOr<InstanceRecord> Apply(const InstanceRecord& before) const override {
+    InstanceRecord after = before;
+    after.task_state = "powering-on";
+    return after;
+  }
+};
 
-// One service and one node on each host; the providers are those of the world alone.
 class FleetVisits : public testing::Test {
  protected:
-  FleetVisits() : records_(2 * kFleetHosts), state_(World().state()) {
-    for (int number = 1; number <= kFleetHosts; ++number) {
-      ServiceRecord service;
-      service.host = HostOf(number);
-      service.binary = std::string(kTrackerBinary);
-      service.id = ServiceOf(number);
-      service.incarnation = Uuid{9, static_cast<uint64_t>(number)};
-      service.up = true;
-      NodeRecord node;
-      node.id = NodeOf(number);
-      node.name = "node";
-      node.host = HostOf(number);
-      state_.Apply({ServicePut{records_.Keep(service)}, NodePut{records_.Keep(node)}});
-    }
+  static void SetUpTestSuite() {
+    fleet_ = std::make_unique<CountedFleet>(kFleetHosts, kFleetInstances);
   }
+  static void TearDownTestSuite() { fleet_.reset(); }
 
-  int64_t RecordsReadBy(const CommandBody& body) {
+  static const State& state() { return fleet_->state(); }
+
+  // How many records it takes to decide `body`, to apply it, and to find whom it concerns.
+  static int64_t RecordsReadBy(const CommandBody& body) {
     Command command;
     command.body = body;
-    return records_.Count([&] {
-      const absl::StatusOr<Outcome> outcome = Decide(state_, command, RuleContext{});
+    return fleet_->Count([&] {
+      const absl::StatusOr<Outcome> outcome = Decide(state(), command, RuleContext{});
       EXPECT_TRUE(outcome.ok()) << outcome.status();
+      if (!outcome.ok()) return;
+      State next = state();
+      ScopeMaker maker(next, outcome->changes);
+      next.Apply(outcome->changes);
+      EXPECT_LE(ConcernedBy(outcome->changes, std::move(maker).Finish(next)).hosts.size(), 1u);
     });
   }
+  // A report of the node by the tracker of host 77.
+  static ApplyReport ReportOf(ProviderId node, const std::string& name) {
+    ApplyReport report;
+    report.host = CountedFleet::HostOf(77);
+    report.incarnation = CountedFleet::ProcessOf(77);
+    report.sequence = 1;
+    report.complete = true;
+    report.node = node;
+    report.node_name = name;
+    ReportedProvider& root = report.providers.emplace_back();
+    root.id = report.node;
+    root.name = report.node_name;
+    return report;
+  }
 
-  TouchedRecords records_;
-  State state_;
+  static inline std::unique_ptr<CountedFleet> fleet_;
 };
 
 TEST_F(FleetVisits, DisablingAServiceReadsItsHostAlone) {
@@ -62,16 +78,27 @@ TEST_F(FleetVisits, DisablingAServiceReadsItsHostAlone) {
 }
 
 TEST_F(FleetVisits, TheFirstReportOfANodeReadsItsHostAlone) {
-  ApplyReport report;
-  report.host = "h77";
-  report.incarnation = Uuid{9, 77};
-  report.sequence = 1;
-  report.node = NodeOf(kFleetHosts + 1);
-  report.node_name = "second";
-  ReportedProvider& root = report.providers.emplace_back();
-  root.id = report.node;
-  root.name = report.node_name;
+  EXPECT_LE(RecordsReadBy(ReportOf(CountedFleet::NodeOf(kFleetHosts + 1), "second")), kReadMax);
+}
+
+TEST_F(FleetVisits, ALaterReportOfANodeReadsItsHostAlone) {
+  const ProviderId node = CountedFleet::NodeOf(77);
+  ApplyReport report = ReportOf(node, CountedFleet::NodeNameOf(77));
+  ReportedProvider& root = report.providers.front();
+  root.base_generation = state().FindProvider(node)->config().generation;
+  root.inventories.push_back({"VCPU", {.total = 2000}});
   EXPECT_LE(RecordsReadBy(report), kReadMax);
+}
+
+TEST_F(FleetVisits, AWriteOfARecordReadsItsHostAlone) {
+  WriteRecords write;
+  write.tracker = {CountedFleet::HostOf(77), CountedFleet::ProcessOf(77)};
+  write.node = CountedFleet::NodeOf(77);
+  write.instance = CountedFleet::InstanceOf(77, 0);
+  write.expected_generation = state().records().FindInstance(write.instance)->generation;
+  EXPECT_LE(RecordsReadBy(write), kReadMax);  // withdraws an earlier one
+  write.edit = std::make_shared<const TaskEdit>();
+  EXPECT_LE(RecordsReadBy(write), kReadMax);
 }
 
 TEST_F(FleetVisits, AnImportReadsTheHostsThatItNames) {
@@ -81,21 +108,27 @@ TEST_F(FleetVisits, AnImportReadsTheHostsThatItNames) {
   service.service.binary = "berth-tracker";
   service.service.id = Uuid{10, 1};
   import.services.push_back(service);
+  ImportedInstance instance;
+  instance.instance.id = InstanceId{Uuid{10, 2}};
+  instance.instance.project = instance.instance.user = instance.instance.vm_state = "any";
+  instance.instance.host = "new";
+  import.instances.push_back(instance);
   EXPECT_LE(RecordsReadBy(import), kReadMax);
 }
 
 TEST_F(FleetVisits, IndexesReadWhatTheyFindAlone) {
-  EXPECT_LE(records_.Count([&] {
-    EXPECT_EQ(state_.FindServiceById(ServiceOf(77))->host, "h77");
-    EXPECT_EQ(state_.FindServiceById(Uuid{8, 0}), nullptr);
+  EXPECT_LE(fleet_->Count([&] {
+    EXPECT_EQ(state().FindServiceById(CountedFleet::ServiceOf(77))->host, "h77");
+    EXPECT_EQ(state().FindServiceById(Uuid{8, 0}), nullptr);
   }),
             1);
-  EXPECT_LE(records_.Count([&] {
-    ASSERT_EQ(state_.NodesOf("h77").size(), 1u);
-    EXPECT_EQ(state_.NodesOf("h77").front()->id, NodeOf(77));
-    EXPECT_TRUE(state_.NodesOf("h").empty());
+  EXPECT_LE(fleet_->Count([&] {
+    ASSERT_EQ(state().NodesOf("h77").size(), 1u);
+    EXPECT_EQ(state().NodesOf("h77").front()->id, CountedFleet::NodeOf(77));
+    EXPECT_TRUE(state().NodesOf("h").empty());
   }),
             1);
+  EXPECT_LE(fleet_->Count([&] { EXPECT_EQ(state().records().InstancesOf("h77").size(), 20u); }), 1);
 }
 
 }  // namespace

@@ -11,14 +11,16 @@ using placement::ProviderId;
 using placement::Uuid;
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
+using ::testing::UnorderedElementsAre;
 
 class OpenStream : public TrackerStream {
  public:
-  OpenStream(const std::string& host, uint64_t process) : key_(host, "b"), process_{0, process} {}
+  OpenStream(const std::string& host, uint64_t process, const std::string& binary)
+      : key_(host, binary), process_{0, process} {}
   const Liveness::Key& key() const override { return key_; }
   Uuid incarnation() const override { return process_; }
   bool ended() const override { return is_ended; }
-  void Touch(const placement::FeedCommand&) override {}
+  int64_t Touch(const placement::FeedCommand&) override { return 0; }
   void TouchAll() override {}
   void Tick() override {}
   void OrderSnapshot(ProviderId) override {}
@@ -36,8 +38,9 @@ ProviderId NodeNumber(uint64_t number) { return ProviderId{Uuid{0, number}}; }
 
 class ConnectionsTest : public ::testing::Test {
  protected:
-  std::shared_ptr<OpenStream> Open(const std::string& host, uint64_t process) {
-    auto stream = std::make_shared<OpenStream>(host, process);
+  std::shared_ptr<OpenStream> Open(const std::string& host, uint64_t process,
+                                   const std::string& binary = "b") {
+    auto stream = std::make_shared<OpenStream>(host, process, binary);
     connections_.Open(stream);
     return stream;
   }
@@ -57,6 +60,23 @@ TEST_F(ConnectionsTest, AHelloNamesAllNodesAnew) {
   EXPECT_THAT(connections_.Close(stream), ElementsAre(NodeNumber(2), NodeNumber(3), NodeNumber(4)));
   EXPECT_EQ(connections_.OwnerOf(NodeNumber(3)), nullptr);
   EXPECT_THAT(connections_.owners(), IsEmpty());
+}
+
+TEST_F(ConnectionsTest, ACommandIsToldToTheOwnersOfWhatItConcerns) {
+  const auto one = Open("h1", 1, "berth-tracker");
+  const auto two = Open("h2", 2, "berth-tracker");
+  connections_.Attach(one, {NodeNumber(1), NodeNumber(2)});
+  connections_.Attach(two, {NodeNumber(3)});
+  placement::Concerned concerned;
+  EXPECT_THAT(connections_.OwnersOf(concerned), IsEmpty());
+  concerned.nodes = {{NodeNumber(1), false, {0}}, {NodeNumber(2), false, {0}}};
+  concerned.hosts = {{"h1", {1}}, {"h3", {1}}};
+  EXPECT_THAT(connections_.OwnersOf(concerned), ElementsAre(one));  // once
+  concerned.hosts = {{"h2", {1}}};
+  EXPECT_THAT(connections_.OwnersOf(concerned), UnorderedElementsAre(one, two));
+  concerned.nodes = {{NodeNumber(4), false, {0}}};
+  concerned.hosts = {};
+  EXPECT_THAT(connections_.OwnersOf(concerned), IsEmpty());
 }
 
 TEST_F(ConnectionsTest, WhatHasEndedOwnsNothing) {
