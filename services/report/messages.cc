@@ -6,7 +6,7 @@
 
 #include "placement/commands/fleet_node.h"
 #include "services/process/error.h"
-#include "services/report/subtree.h"
+#include "services/report/node_providers.h"
 #include "services/wire/allocation.h"
 #include "services/wire/fleet.h"
 #include "services/wire/inventory.h"
@@ -230,7 +230,7 @@ void FillReject(const State& state, ProviderId node, const pb::Report& report,
   to->set_sequence(report.sequence());
   *to->mutable_status() = PlacementError(status);
   if (!absl::IsAborted(status)) return;
-  ForSubtree(state, node, [&](const placement::ProviderPlace& place) {
+  NodeProviders(state, node).ForEach([&](const placement::ProviderPlace& place) {
     FillProvider(state, place, pb::PROVIDER_VIEW_FULL, to->add_providers());
   });
 }

@@ -2,8 +2,8 @@
 
 #include <set>
 
+#include "services/report/node_providers.h"
 #include "services/report/record_push.h"
-#include "services/report/subtree.h"
 #include "services/wire/allocation.h"
 #include "services/wire/fleet.h"
 #include "services/wire/instance.h"
@@ -29,7 +29,7 @@ size_t BytesOf(const google::protobuf::Message& message) { return message.ByteSi
 class OpenSlice {
  public:
   OpenSlice(const State& state, const TrackedNode& node, PushScope* rest, pb::Push* to)
-      : state_(state), node_(node), rest_(rest), to_(to) {}
+      : state_(state), node_(node), providers_(state, node.id), rest_(rest), to_(to) {}
 
   // Adds what `rest` names, and takes out the names that it added, until the slice is full. Returns
   // whether no name is left.
@@ -50,11 +50,10 @@ class OpenSlice {
   // Adds one entity, or its removal if it does not concern the node. Returns false, and adds
   // nothing, if the slice has no room for it.
   bool Add(ProviderId id) {
-    const auto place = state_.FindProvider(id);
-    if (!place || !IsInSubtree(state_, node_.id, id)) {
+    if (!providers_.Contains(id)) {
       return AddRemoval(id, to_->mutable_removed_provider_uuids());
     }
-    FillProvider(state_, *place, pb::PROVIDER_VIEW_FULL, to_->add_providers());
+    FillProvider(state_, *state_.FindProvider(id), pb::PROVIDER_VIEW_FULL, to_->add_providers());
     return KeepsLast(to_->mutable_providers());
   }
 
@@ -63,8 +62,8 @@ class OpenSlice {
     if (consumer != nullptr) {
       pb::Consumer* const filled = to_->add_consumers();
       FillConsumer(
-          state_, *consumer,
-          [this](ProviderId provider) { return IsInSubtree(state_, node_.id, provider); }, filled);
+          state_, *consumer, [this](ProviderId provider) { return providers_.Contains(provider); },
+          filled);
       if (!filled->allocations().empty()) {
         NameMigrationOf(id);
         return KeepsLast(to_->mutable_consumers());
@@ -117,6 +116,7 @@ class OpenSlice {
 
   const State& state_;
   const TrackedNode node_;
+  NodeProviders providers_;
   PushScope* const rest_;
   pb::Push* const to_;
   size_t bytes_ = 0;
@@ -125,7 +125,7 @@ class OpenSlice {
 }  // namespace
 
 void NameAll(const State& state, const std::string& host, ProviderId node, PushScope* scope) {
-  ForSubtree(state, node, [scope](const placement::ProviderPlace& place) {
+  NodeProviders(state, node).ForEach([scope](const placement::ProviderPlace& place) {
     scope->providers.insert(place.config().id);
     place.consumers().ForEach(
         [scope](const ConsumerId& id, const auto&) { scope->consumers.insert(id); });
