@@ -325,10 +325,12 @@ std::string ReadReason(const google::rpc::Status& status) {
 }
 
 std::vector<KnownProvider> ReadProviders(
-    const google::protobuf::RepeatedPtrField<v1::Provider>& providers) {
+    const google::protobuf::RepeatedPtrField<v1::Provider>& providers, const Uuid& node_uuid) {
   std::vector<KnownProvider> tree;
   for (const v1::Provider& provider : providers) {
-    if (ParseName(provider.uuid())) tree.push_back(ReadProvider(provider));
+    if (!ParseName(provider.uuid())) continue;
+    KnownProvider& known = tree.emplace_back(ReadProvider(provider));
+    if (known.uuid == node_uuid) known.parent_uuid = Uuid();
   }
   return tree;
 }

@@ -39,9 +39,12 @@ placement::v1::Report WireReport(const Outbox::Outgoing& report,
 // Returns the reason of a refusal by placement: the reason of the ErrorInfo in `status`, for
 // example TRACKER_FENCED. Empty if `status` has no ErrorInfo of placement's domain.
 std::string ReadReason(const google::rpc::Status& status);
-// Leaves out a provider whose uuid cannot be read.
+// The providers of the node `node_uuid`. The node's root has no parent among them: an operator may
+// have put it below another provider, and the tracker does not decide about that. Leaves out a
+// provider whose uuid cannot be read.
 std::vector<KnownProvider> ReadProviders(
-    const google::protobuf::RepeatedPtrField<placement::v1::Provider>& providers);
+    const google::protobuf::RepeatedPtrField<placement::v1::Provider>& providers,
+    const Uuid& node_uuid);
 
 }  // namespace berth::tracker
 

@@ -46,7 +46,7 @@ void ApplyTree(const v1::Push& push, Records* records) {
     records->allocations.clear();
   }
   Erase(push.removed_provider_uuids(), push.providers(), &KnownProvider::uuid, &records->tree);
-  for (KnownProvider& provider : ReadProviders(push.providers())) {
+  for (KnownProvider& provider : ReadProviders(push.providers(), UuidOrNil(push.node_uuid()))) {
     records->tree.push_back(std::move(provider));
   }
   Erase(push.removed_consumer_uuids(), push.consumers(), &KnownAllocation::consumer_uuid,

@@ -146,7 +146,7 @@ void UplinkSession::HearReject(const v1::Reject& reject) {
   if (conflict) ++counts_->conflicts;
   if (later) not_before_[node] = Clock::now() + kSendAgain;
   std::optional<std::vector<KnownProvider>> tree;
-  if (conflict) tree = ReadProviders(reject.providers());
+  if (conflict) tree = ReadProviders(reject.providers(), UuidOrNil(reject.node_uuid()));
   const bool tolerable =
       node->Reject(reject.sequence(), conflict || later || gap, std::move(tree), Clock::now());
   if (gap) node->OrderSnapshot();

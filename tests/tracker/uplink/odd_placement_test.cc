@@ -175,12 +175,15 @@ TEST(OddPush, ImpossibleNumbersAreBounded) {
   v1::Inventory& inventory = (*provider->mutable_inventories())["VCPU"];
   inventory.set_total(INT64_MAX);
   inventory.set_reserved(INT64_MIN);
+  const auto read = [&] {
+    return ReadProviders(push.providers(), "n"_uuid)[0].inventories["VCPU"];
+  };
   for (const double ratio : {-1.0, 0.0, 1e308, std::nan("")}) {
     inventory.set_allocation_ratio(ratio);
-    EXPECT_EQ(ReadProviders(push.providers())[0].inventories["VCPU"].allocation_ratio, 1) << ratio;
+    EXPECT_EQ(read().allocation_ratio, 1) << ratio;
   }
-  EXPECT_EQ(ReadProviders(push.providers())[0].inventories["VCPU"].total, INT32_MAX);
-  EXPECT_EQ(ReadProviders(push.providers())[0].inventories["VCPU"].reserved, 0);
+  EXPECT_EQ(read().total, INT32_MAX);
+  EXPECT_EQ(read().reserved, 0);
   v1::Consumer* const consumer = push.add_consumers();
   consumer->set_uuid("c"_uuid.ToString());
   (*consumer->add_allocations()->mutable_resources())["VCPU"] = INT64_MAX;

@@ -2,11 +2,14 @@
 #include "tracker/uplink/push.h"
 
 #include <string>
+#include <vector>
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/processes/short_uuid.h"
 #include "tests/tracker/account/sample_records.h"
+#include "tracker/audit/report.h"
+#include "tracker/uplink/messages.h"
 
 namespace berth::tracker {
 namespace {
@@ -58,6 +61,28 @@ TEST_F(PushTest, EveryProviderIsThereOnceAndAsItWasPushedLast) {
   gone.add_removed_provider_uuids("child"_uuid.ToString());
   EXPECT_TRUE(Apply(gone));
   EXPECT_THAT(records_.tree, SizeIs(1));
+}
+
+// An operator has put the node below a rack. The tracker does not move it back, in any pass.
+TEST_F(PushTest, WhatIsAboveTheNodeIsNotTheTrackersToRepair) {
+  v1::Push all;
+  all.set_node_uuid("root"_uuid.ToString());
+  all.set_complete(true);
+  Add("root", "rack", 5, &all);
+  Add("child", "root", 6, &all);
+  EXPECT_TRUE(Apply(all));
+  ASSERT_THAT(records_.tree, SizeIs(2));
+  EXPECT_EQ(records_.tree[0].parent_uuid, Uuid());
+  EXPECT_EQ(records_.tree[0].generation, 5);
+  EXPECT_EQ(records_.tree[1].parent_uuid, "root"_uuid);
+  std::vector<WantedProvider> wanted;
+  for (const KnownProvider& known : records_.tree) {
+    wanted.push_back({known.uuid, known.name, known.parent_uuid, known.inventories, {}});
+  }
+  wanted[0].parent_uuid = Uuid();
+  EXPECT_FALSE(Differs(wanted, records_.tree));  // T-193, T-393
+  // A conflict brings the providers once more.
+  EXPECT_FALSE(Differs(wanted, ReadProviders(all.providers(), "root"_uuid)));
 }
 
 }  // namespace
