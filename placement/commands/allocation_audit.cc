@@ -22,9 +22,9 @@ int64_t DiskOf(const FlavorAmounts& flavor) {
          (flavor.swap_mib + kMibPerGib - 1) / kMibPerGib;
 }
 
-// The node that owns the provider; none if the provider belongs to no node.
+// The node on which a consumer holds what it holds of the provider; none if it is on no node.
 std::optional<ProviderId> NodeOf(const State& state, ProviderId provider) {
-  const NodeRecordPtr node = FindOwner(state, provider);
+  const NodeRecordPtr node = FindNodeOfHoldings(state, provider);
   return node == nullptr ? std::nullopt : std::make_optional(node->id);
 }
 

@@ -4,8 +4,8 @@
 // An instance on a node should hold the amounts of its flavor in the provider tree of this node,
 // and nothing on other nodes. While the instance moves, its allocations change hands, and they are
 // not judged. After an evacuation the part on the source stays until the source host is back
-// (T-148). What is on a provider without a node, for example a share of a storage pool, is only
-// compared by its amount of disk.
+// (T-148). What is on a provider without a node, or on a sharing provider, for example a share of a
+// storage pool, is only compared by its amount of disk.
 #ifndef BERTH_PLACEMENT_COMMANDS_ALLOCATION_AUDIT_H_
 #define BERTH_PLACEMENT_COMMANDS_ALLOCATION_AUDIT_H_
 

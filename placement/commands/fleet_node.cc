@@ -133,6 +133,16 @@ int OwningNode(const State& state, const Tree& tree, int position) {
   return position;
 }
 
+bool IsSharing(const State& state, const ProviderConfig& provider) {
+  const std::optional<TraitId> trait = state.catalog().traits.Find(kSharingTrait);
+  return trait && provider.HasTrait(*trait);
+}
+
+NodeRecordPtr FindNodeOfHoldings(const State& state, ProviderId provider) {
+  const std::optional<ProviderPlace> place = state.FindProvider(provider);
+  return place && IsSharing(state, place->config()) ? nullptr : FindOwner(state, provider);
+}
+
 NodeRecordPtr FindOwner(const State& state, ProviderId provider) {
   const std::optional<ProviderPlace> place = state.FindProvider(provider);
   const int node = place ? OwningNode(state, *place->tree, place->position) : -1;

@@ -57,6 +57,13 @@ int OwningNode(const State& state, const Tree& tree, int position);
 // no node.
 NodeRecordPtr FindOwner(const State& state, ProviderId provider);
 
+// Whether trees beside its own may use the provider (P-106).
+bool IsSharing(const State& state, const ProviderConfig& provider);
+// The record of the node on which a consumer holds what it holds of the provider: the node that
+// owns the provider. Null if no node owns it, and for a sharing provider: consumers on any node may
+// hold something of that, wherever it is.
+NodeRecordPtr FindNodeOfHoldings(const State& state, ProviderId provider);
+
 }  // namespace berth::placement
 
 #endif  // BERTH_PLACEMENT_COMMANDS_FLEET_NODE_H_

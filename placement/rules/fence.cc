@@ -11,12 +11,13 @@
 namespace berth::placement {
 namespace {
 
-// Whether the consumer of the instance holds something of a node of `host`.
+// Whether the consumer of the instance holds something of a node of `host`. A share of what serves
+// other nodes, too, does not count: it says nothing about the host that the instance is meant for.
 bool HoldsOn(const State& state, InstanceId instance, const std::string& host) {
   const ConsumerPtr consumer = state.FindConsumer(ConsumerId{instance.uuid});
   if (consumer == nullptr) return false;
   const auto is_on_host = [&](const Allocation& allocation) {
-    const NodeRecordPtr node = FindOwner(state, allocation.provider);
+    const NodeRecordPtr node = FindNodeOfHoldings(state, allocation.provider);
     return node != nullptr && node->host == host;
   };
   return std::any_of(consumer->allocations.begin(), consumer->allocations.end(), is_on_host);

@@ -1,8 +1,9 @@
 // What a tracker may write of the records of instances and migrations.
 //
 // A tracker writes only as the newest process of its host, and only about instances that are on its
-// host, that move from or to it, or that nobody has placed and that hold something there. Every
-// rule by which a tracker writes a record asks these functions. Pure functions of the state.
+// host, that move from or to it, or that nobody has placed and that hold something there. A share
+// of a sharing provider is held on no host. Every rule by which a tracker writes a record asks
+// these functions. Pure functions of the state.
 #ifndef BERTH_PLACEMENT_RULES_FENCE_H_
 #define BERTH_PLACEMENT_RULES_FENCE_H_
 

@@ -5,12 +5,6 @@
 #include "placement/search/constraint.h"
 
 namespace berth::placement {
-namespace {
-
-constexpr absl::string_view kSharingTrait = "MISC_SHARES_VIA_AGGREGATE";
-
-}  // namespace
-
 Sharing::Sharing(const State& state) : trait_(state.catalog().traits.Find(kSharingTrait)) {
   if (!trait_ || state.providers_with(*trait_) == 0) return;
   for (const auto& chunk : state.roots().chunks()) {

@@ -11,10 +11,14 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "placement/values/types.h"
 
 namespace berth::placement {
+
+// The trait of a sharing provider: trees beside its own may use its inventories (P-106).
+inline constexpr absl::string_view kSharingTrait = "MISC_SHARES_VIA_AGGREGATE";
 
 struct InventoryRow {
   ClassId resource_class{};

@@ -72,6 +72,19 @@ TEST_F(RulesAudit, WhatTheFlavorSaysIsRight) {
   EXPECT_EQ(Fault(), std::nullopt);  // T-345: other classes are not judged
 }
 
+// A repair would take the disk of running guests away.
+TEST_F(RulesAudit, AShareOfAPoolBelowAnotherNodeIsRight) {
+  moves_.SharePool();
+  Put(2);
+  Hold("n2{VCPU:2, MEMORY_MB:512} pool{DISK_GB:16}");
+  EXPECT_EQ(Fault(), std::nullopt);  // T-345
+  Hold("n2{VCPU:2, MEMORY_MB:512} pool{DISK_GB:17}");
+  EXPECT_EQ(Fault(), kWrongAmount);  // T-345
+  Put(1);
+  Hold("pool{DISK_GB:16}");
+  EXPECT_EQ(Fault(), kMissing);  // T-345: nothing on the node
+}
+
 TEST_F(RulesAudit, AnInstanceThatHoldsNothingIsMissing) {
   Put(1);
   EXPECT_EQ(Fault(), kMissing);   // T-345

@@ -89,6 +89,17 @@ TEST_F(RulesFenceInstance, ThatIsMeantForItsHost) {
   EXPECT_EQ(Write(2, 2), "POLICY_DENIED instance");  // the other host has claimed it
 }
 
+// n1 has a pool below it, of which instances on all hosts hold shares.
+TEST_F(RulesFenceInstance, NotForAShareOfWhatServesOthersToo) {
+  move_.SharePool();
+  Put(0);
+  move_.Hold("vm", "pool{DISK_GB:1}");
+  EXPECT_EQ(Write(1, 1), "POLICY_DENIED instance");
+  move_.Hold("vm", "pool{DISK_GB:1} n2{VCPU:1}");
+  EXPECT_EQ(Write(1, 1), "POLICY_DENIED instance");
+  EXPECT_EQ(Write(2, 2), "OK");
+}
+
 TEST_F(RulesFenceInstance, OnEitherSideOfAMove) {
   move_.Begin(MigrationType::kLive);
   EXPECT_EQ(Write(2, 1), "OK");

@@ -76,6 +76,13 @@ class MoveWorld {
     }
     ASSERT_EQ(Answer(CreateMigration{Move(type, 1, 2)}), "OK");
   }
+  // Puts `pool` below n1, from where it serves all nodes.
+  void SharePool() {
+    const ProviderId pool = world().provider("pool");
+    world().Must(UpdateProvider{pool, {}, {{world().provider("n1")}}, {}});
+    world().Must(
+        SetProviderTraits{pool, world().generation("pool"), {"MISC_SHARES_VIA_AGGREGATE"}});
+  }
   // The record of the migration, from one host to another with their nodes. 0: the destination is
   // not known yet.
   MigrationRecord Move(MigrationType type, int from, int to) {

@@ -34,6 +34,7 @@ class SettlementTest : public testing::Test {
   // Ends the move with the instance on `host`: "OK", or the refusal.
   std::string EndOf(const Divided& before, MoveEnd end, int host, int destination = 2) {
     move_ = std::make_unique<MoveWorld>();
+    if (shares_pool_) move_->SharePool();
     EXPECT_EQ(move_->Answer(SetInstance{move_->On(1), std::nullopt}), "OK");
     move_->Hold("vm", before.instance);
     move_->Hold("move", before.migration);
@@ -48,6 +49,7 @@ class SettlementTest : public testing::Test {
   std::string Held() { return move_->Held("vm"); }
 
   std::unique_ptr<MoveWorld> move_;
+  bool shares_pool_ = false;  // the pool is below n1, and serves all nodes
 };
 
 struct DividedCase {
@@ -74,7 +76,12 @@ constexpr DividedCase kDividedCases[] = {
     {{"n1{VCPU:6}", "n1{VCPU:2}"}, "n1{VCPU:6}", nullptr},
 };
 
-TEST_F(SettlementTest, EachSideIsSettledWhoeverHoldsIt) {
+// A pool that serves all nodes is of no side, wherever it is.
+class SharedSettlementTest : public SettlementTest, public testing::WithParamInterface<bool> {};
+INSTANTIATE_TEST_SUITE_P(Settlement, SharedSettlementTest, testing::Bool());
+
+TEST_P(SharedSettlementTest, EachSideIsSettledWhoeverHoldsIt) {
+  shares_pool_ = GetParam();
   for (size_t i = 0; i < std::size(kDividedCases); ++i) {
     const DividedCase& one = kDividedCases[i];
     SCOPED_TRACE(i);
