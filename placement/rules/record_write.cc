@@ -51,7 +51,7 @@ absl::Status Conflict(const WriteRecords& command, const std::string& why) {
 // POLICY_DENIED unless the node is an active one of the tracker's host, and all instances on it are
 // recorded for that host. A node that came from another host may still have instances with the
 // other host in their records. The tracker does not get these records, so it would give their CPUs
-// away.
+// away. Looks at the instances that hold something of the node's own providers.
 absl::Status CheckNode(const State& state, const WriteRecords& command) {
   const NodeRecordPtr node = FindNode(state, command.node);
   if (!node || node->host != command.tracker.host) return Deny(command, "it is not of this host");
@@ -60,12 +60,17 @@ absl::Status CheckNode(const State& state, const WriteRecords& command) {
   if (!root) return absl::OkStatus();
   InstancePtr foreign;
   const Tree& tree = *root->tree;
-  for (int p = root->position; p < tree.shape->end_of[root->position]; ++p) {
+  int next = 0;
+  for (int p = root->position; p < tree.shape->end_of[root->position]; p = next) {
+    const bool is_other = p != root->position && FindNode(state, tree.config(p).id) != nullptr;
+    next = is_other ? tree.shape->end_of[p] : p + 1;
+    // Guests of the whole fleet may hold something of a sharing provider.
+    if (is_other || IsSharing(state, tree.config(p))) continue;
     tree.consumers[p].ForEach([&](const ConsumerId& id, const auto&) {
       const InstancePtr instance = state.records().FindInstance(InstanceId{id.uuid});
-      if (instance != nullptr && instance->node == command.node && instance->host != node->host) {
-        foreign = instance;
-      }
+      const bool is_there = instance != nullptr && instance->node == command.node;
+      if (is_there && instance->host != node->host) foreign = instance;
+      return foreign == nullptr;
     });
   }
   if (foreign == nullptr) return absl::OkStatus();

@@ -38,18 +38,29 @@ class FleetVisits : public testing::Test {
   static const State& state() { return fleet_->state(); }
 
   // How many records it takes to decide `body`, to apply it, and to find whom it concerns.
-  static int64_t RecordsReadBy(const CommandBody& body) {
+  static int64_t RecordsReadBy(const CommandBody& body) { return RecordsReadBy(body, state()); }
+  static int64_t RecordsReadBy(const CommandBody& body, const State& before) {
     Command command;
     command.body = body;
     return fleet_->Count([&] {
-      const absl::StatusOr<Outcome> outcome = Decide(state(), command, RuleContext{});
+      const absl::StatusOr<Outcome> outcome = Decide(before, command, RuleContext{});
       EXPECT_TRUE(outcome.ok()) << outcome.status();
       if (!outcome.ok()) return;
-      State next = state();
+      State next = before;
       ScopeMaker maker(next, outcome->changes);
       next.Apply(outcome->changes);
       EXPECT_LE(ConcernedBy(outcome->changes, std::move(maker).Finish(next)).hosts.size(), 1u);
     });
+  }
+  // A write of the record of the first instance of host 77.
+  static WriteRecords WriteOf77() {
+    WriteRecords write;
+    write.tracker = {CountedFleet::HostOf(77), CountedFleet::ProcessOf(77)};
+    write.node = CountedFleet::NodeOf(77);
+    write.instance = CountedFleet::InstanceOf(77, 0);
+    write.expected_generation = state().records().FindInstance(write.instance)->generation;
+    write.edit = std::make_shared<const TaskEdit>();
+    return write;
   }
   // A report of the node by the tracker of host 77.
   static ApplyReport ReportOf(ProviderId node, const std::string& name) {
@@ -91,14 +102,34 @@ TEST_F(FleetVisits, ALaterReportOfANodeReadsItsHostAlone) {
 }
 
 TEST_F(FleetVisits, AWriteOfARecordReadsItsHostAlone) {
-  WriteRecords write;
-  write.tracker = {CountedFleet::HostOf(77), CountedFleet::ProcessOf(77)};
-  write.node = CountedFleet::NodeOf(77);
-  write.instance = CountedFleet::InstanceOf(77, 0);
-  write.expected_generation = state().records().FindInstance(write.instance)->generation;
-  EXPECT_LE(RecordsReadBy(write), kReadMax);  // withdraws an earlier one
-  write.edit = std::make_shared<const TaskEdit>();
+  WriteRecords write = WriteOf77();
   EXPECT_LE(RecordsReadBy(write), kReadMax);
+  write.edit = nullptr;  // withdraws an earlier one
+  EXPECT_LE(RecordsReadBy(write), kReadMax);
+}
+
+// Below the node is a pool of which an instance on each host holds a share.
+TEST_F(FleetVisits, AWriteOfARecordReadsNoGuestsOfASharedPool) {
+  const ClassId disk = *state().catalog().classes.Find("DISK_GB");
+  ProviderConfig pool;
+  pool.id = ProviderId{Uuid{71, 1}};
+  pool.name = "pool";
+  pool.parent = CountedFleet::NodeOf(77);
+  pool.generation = Generation{2};
+  pool.traits = {*state().catalog().traits.Find("MISC_SHARES_VIA_AGGREGATE")};
+  pool.inventories.push_back({disk, {.total = kFleetHosts}, kFleetHosts});
+  Changes changes = {ProviderPut{std::make_shared<const ProviderConfig>(pool)}};
+  for (int host = 1; host <= kFleetHosts; ++host) {
+    const ConsumerId id{CountedFleet::InstanceOf(host, 0).uuid};
+    Consumer consumer = *state().FindConsumer(id);
+    consumer.generation = consumer.generation.Next();
+    consumer.allocations.push_back({pool.id, disk, 1});  // comes after the VCPU of its node
+    changes.push_back(ConsumerPut{std::make_shared<const Consumer>(std::move(consumer))});
+  }
+  changes.push_back(ProviderUsed{pool.id, Generation{3}, {{disk, kFleetHosts}}});
+  State shared = state();
+  shared.Apply(changes);
+  EXPECT_LE(RecordsReadBy(WriteOf77(), shared), kReadMax);
 }
 
 TEST_F(FleetVisits, AnImportReadsTheHostsThatItNames) {
