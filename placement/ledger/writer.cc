@@ -379,13 +379,18 @@ void Writer::RotateRequests() {
   // Set even if the call below fails: the old request ids are then dropped with those of the next
   // hour.
   rotated_hour_ = hour;
-  const absl::Status status = Call(absl::StrCat(
-      "BEGIN; SELECT pg_advisory_xact_lock(", kLedgerLock, "); SELECT rotate_requests(",
-      absl::ToUnixMicros(now), ", ",
-      absl::ToInt64Hours(absl::Ceil(options_.requests_kept, absl::Hours(1))), "); COMMIT"));
-  if (status.ok()) return;
+  QueryRows rows;
+  const absl::Status status = connection_->Run(
+      absl::StrCat("BEGIN; SELECT pg_advisory_xact_lock(", kLedgerLock,
+                   "); SELECT rotate_requests(", absl::ToUnixMicros(now), ", ",
+                   absl::ToInt64Hours(absl::Ceil(options_.requests_kept, absl::Hours(1))),
+                   "); COMMIT"),
+      &rows);
+  const absl::string_view undone = status.ok() ? rows.Text(0, 0) : status.message();
+  if (undone.empty()) return;
   health_->Tell(absl::StrCat(
-      "old request ids could not be deleted; the next attempt is in an hour: ", status.message()));
+      "the kept request ids could not be rotated; the next attempt is in an hour: ", undone));
+  if (status.ok()) return;
   if (status.code() == absl::StatusCode::kUnavailable || !Call("ROLLBACK").ok()) Disconnect();
 }
 

@@ -160,7 +160,8 @@ class Writer {
   void PublishCommitted(Batch& batch, absl::Duration began);
   void AnswerCommitted(Batch& batch);
   void AnswerAll(Batch& batch);
-  // Once an hour, drops the request ids that are too old.
+  // Once an hour, drops the request ids that are too old. Tells the operator what PostgreSQL could
+  // not do.
   void RotateRequests();
   static int64_t HourOf(absl::Time ledger_time);
   void Step(LedgerStep step) const;

@@ -352,6 +352,15 @@ class Database(unittest.TestCase):
         rows = self.primary.sql("SELECT count(*) FROM consumer", database="berth").stdout.strip()
         self.assertEqual(rows, "2")
 
+    def test_an_operator_who_forgot_the_second_roles_sql_is_told(self):
+        Placement(self.place, self.place.url("berth_owner", self.primary)).stop()  # makes the schema
+        self.primary.sql("DO $$ DECLARE made text; BEGIN FOR made IN SELECT name FROM request_partitions LOOP "
+                         "EXECUTE format('DROP TABLE %I', made); END LOOP; END $$", database="berth")
+        placement = self.start_placement(self.primary)
+        wait_for("the warning", lambda: "request ids could not be rotated" in placement.log())
+        self.assertRegex(placement.log(), "permission denied|must be owner")
+        placement.berth("provider", "create", "shelf")  # ids go into the default partition
+
     def test_a_synchronous_standby_takes_over_and_nothing_is_lost(self):
         self.make_schema()
         for round_number in range(FAILOVERS):

@@ -342,10 +342,10 @@ CREATE VIEW request_partitions AS
 -- then in three partitions, and a fourth one exists only in the hour before it is needed. If
 -- `kept_hours` changes, the partitions that exist keep their spans.
 --
--- A partition that cannot be made or dropped within 200 ms, for example while a backup reads the
--- table, waits for the call of the next hour. Until then rows without a partition go into the
--- default one. One call deletes 10,000 old rows of the default partition at most, and no others.
-CREATE FUNCTION rotate_requests(at bigint, kept_hours int) RETURNS void
+-- A partition that cannot be made or dropped within 200 ms, for example while a backup reads the table, waits for the call of
+-- the next hour. `undone` tells an operator what was not done and why; it is null if all was done. Rows without a partition
+-- go into the default one. One call deletes 10,000 old rows of the default partition at most, and no others.
+CREATE FUNCTION rotate_requests(at bigint, kept_hours int, OUT undone text)
 LANGUAGE plpgsql SET lock_timeout = '200ms' AS $$
 DECLARE
   hour timestamptz := date_trunc('hour', at_micros(at), 'UTC');
@@ -365,13 +365,13 @@ BEGIN
         'CREATE TABLE %I PARTITION OF request FOR VALUES FROM (%L) TO (%L) WITH (autovacuum_enabled = false)',
         'request_' || to_char(begins AT TIME ZONE 'UTC', 'YYYYMMDDHH24') || '_' ||
           to_char(ends AT TIME ZONE 'UTC', 'YYYYMMDDHH24'), begins, ends);
-    EXCEPTION WHEN OTHERS THEN NULL;
+    EXCEPTION WHEN OTHERS THEN undone := concat(undone, format('no partition begins at %s: %s. ', begins, SQLERRM));
     END;
   END LOOP;
   FOR old IN SELECT p.name FROM request_partitions p WHERE p.past <= oldest LOOP
     BEGIN
       EXECUTE format('DROP TABLE %I', old);
-    EXCEPTION WHEN OTHERS THEN NULL;
+    EXCEPTION WHEN OTHERS THEN undone := concat(undone, format('%s is still there: %s. ', old, SQLERRM));
     END;
   END LOOP;
   DELETE FROM request_default

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "placement/store/rows.h"
 #include "placement/values/refusal.h"
@@ -151,6 +152,21 @@ TEST(LedgerRequest, ACancellationRacesWithItsRequest) {
   }
   EXPECT_EQ(UsedOfFirst(runner), done);
   ExpectCleanSelfCheck(runner, url);
+}
+
+// A backup reads the table, so PostgreSQL cannot make partitions of it. Writes go on meanwhile.
+TEST(LedgerRequest, AnOperatorIsToldWhenIdsCannotBeRotated) {
+  const std::string url = NewDatabase();
+  const auto backup = ConnectOrDie(url);
+  ASSERT_EQ(backup->Run("BEGIN; LOCK TABLE request IN ACCESS SHARE MODE", nullptr),
+            absl::OkStatus());
+  LedgerRunner runner(OptionsFor(url));
+  EXPECT_TRUE(LedgerRunner::Eventually(
+      [&] { return absl::StrContains(runner.told(), "request ids could not be rotated"); }));
+  EXPECT_TRUE(absl::StrContains(runner.told(), "lock timeout")) << runner.told();
+  MakeProviders(runner, 1, 8, 1024);
+  runner.Must(Claim(1, {1}, 3), "kept");
+  EXPECT_TRUE(runner.Must(Claim(1, {1}, 3), "kept").replayed);
 }
 
 }  // namespace
