@@ -12,6 +12,7 @@
 #include "placement/ledger/writer.h"
 #include "placement/store/database.h"
 #include "placement/store/database_watch.h"
+#include "placement/store/position_file.h"
 #include "placement/store/rows.h"
 #include "placement/store/rows_load.h"
 #include "placement/store/schema.h"
@@ -64,8 +65,7 @@ Ledger::Ledger(const LedgerOptions& options, StatePtr first, const std::optional
       queue_(std::make_unique<CommandQueue>(options.queue_max)),
       writer_(std::make_unique<Writer>(options, publisher_.get(), queue_.get(), answerer_.get(),
                                        health_.get())),
-      follower_(std::make_unique<Follower>(options.database_url, publisher_.get(), health_.get())),
-      position_file_(options.position_path) {
+      follower_(std::make_unique<Follower>(options.database_url, publisher_.get(), health_.get())) {
   publisher_->SetFresh(publisher_->boot_now());
   if (lost) {
     const Revision newest = publisher_->Newest()->position().revision;
@@ -174,11 +174,9 @@ absl::StatusOr<LossPtr> Ledger::FindLoss() {
   return loss_;
 }
 
-void Ledger::KeepPosition() {
-  if (health_->lost()) return;
-  const absl::Status written = position_file_.Write(publisher_->Newest()->position());
-  const bool was_kept = position_kept_.exchange(written.ok());
-  if (!written.ok() && was_kept) health_->Tell(std::string(written.message()));
+std::optional<Position> Ledger::PositionToKeep() const {
+  if (health_->lost()) return std::nullopt;
+  return publisher_->Newest()->position();
 }
 
 Feed& Ledger::feed() { return publisher_->feed(); }
@@ -198,7 +196,6 @@ void Ledger::Stop(BootTime settle_until) {
   watch_.Close();
   publisher_->Close();
   answerer_->Stop();
-  KeepPosition();
 }
 
 }  // namespace berth::placement

@@ -39,7 +39,6 @@
 #include "placement/ledger/options.h"
 #include "placement/state/state.h"
 #include "placement/store/database_watch.h"
-#include "placement/store/position_file.h"
 
 namespace berth::placement {
 
@@ -124,11 +123,10 @@ class Ledger {
   // returns the result of the first call.
   absl::StatusOr<LossPtr> FindLoss();
 
-  // Writes the newest position to the file that the options name, unless the file has it already.
-  // Writes nothing while a position is known to be lost, so that the file keeps the lost position.
-  // The caller calls this every second, on a thread that may wait for the disk. Stop calls it once
-  // more.
-  void KeepPosition();
+  // The newest position, for the file that the options name. None while a position is known to be
+  // lost, so that the file keeps the lost position. The caller writes it (PositionFile) every
+  // second and after Stop, on a thread that may wait for the disk.
+  std::optional<Position> PositionToKeep() const;
 
   Feed& feed();
   LedgerHealth health() const;
@@ -157,8 +155,6 @@ class Ledger {
   Mutex loss_mutex_;
   // The last result of FindLoss. Empty again when no recovery is required.
   LossPtr loss_ ABSL_GUARDED_BY(loss_mutex_);
-  PositionFile position_file_;
-  std::atomic<bool> position_kept_{true};  // whether the last attempt to write the file succeeded
 };
 
 }  // namespace berth::placement

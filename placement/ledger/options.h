@@ -52,8 +52,8 @@ struct LedgerOptions {
   int64_t feed_rows_kept = 4096;
   int64_t feed_changes_kept = 500'000;
   int64_t feed_bytes_kept = int64_t{256} << 20;
-  // The path of a file that keeps the newest position of this process. The next start compares the
-  // file with the database. Empty: there is no such file.
+  // The path of a file that keeps the newest position of this process. Open compares the file with
+  // the database, and the caller writes the file (Ledger::PositionToKeep). Empty: no such file.
   std::string position_path;
   // Read only for the first position (LedgerClock).
   std::function<absl::Time()> wall_clock = absl::Now;

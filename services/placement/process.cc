@@ -18,6 +18,7 @@
 #include "services/api/import_place.h"
 #include "services/api/services.h"
 #include "services/placement/metrics.h"
+#include "services/placement/position_keeper.h"
 #include "services/process/log.h"
 #include "services/process/loops.h"
 #include "services/process/metrics.h"
@@ -129,7 +130,10 @@ class PlacementProcess::Impl {
   }
 
   absl::Status OpenLedger() {
-    BERTH_ASSIGN_OR_RETURN(ledger, Ledger::Open(LedgerOptionsOf(options, url)));
+    const placement::LedgerOptions ledger_options = LedgerOptionsOf(options, url);
+    BERTH_ASSIGN_OR_RETURN(ledger, Ledger::Open(ledger_options));
+    keeper = std::make_unique<PositionKeeper>(ledger_options.position_path,
+                                              ledger_options.tell_operator);
     follower = std::make_unique<Loop>("follower", [this] { return pace.After(ledger->Follow()); });
     timer = std::make_unique<Loop>("timer", [this] { return Tick(); });
     return absl::OkStatus();
@@ -196,10 +200,12 @@ class PlacementProcess::Impl {
     watches->Tick(now);
     imports.Tick(now);
     ShowHealth();
-    // Done by a worker, because the disk may be slow. If no worker is free, a later step of the
-    // timer tries again.
-    (void)workers->Submit([this] { ledger->KeepPosition(); });
+    KeepPosition(now);
     return kTimerStep;
+  }
+
+  void KeepPosition(placement::BootTime now) {
+    if (const auto position = ledger->PositionToKeep()) keeper->Keep(*position, now);
   }
 
   // Sets the health that is served: the process (service "") and its gRPC services are SERVING if
@@ -229,6 +235,7 @@ class PlacementProcess::Impl {
   std::string url;
   std::unique_ptr<Cluster> cluster;
   std::unique_ptr<Ledger> ledger;
+  std::unique_ptr<PositionKeeper> keeper;
   FollowPace pace;
   Metrics metrics{"placement"};
   std::unique_ptr<Loop> follower;
@@ -260,7 +267,14 @@ PlacementProcess::~PlacementProcess() {
   impl_->liveness.reset();  // before the timer, which ends calls that hang
   impl_->timer.reset();
   impl_->database_watch.Close();
-  if (impl_->ledger != nullptr) impl_->ledger->Stop(placement::BootNow() + kStopWithin);
+  if (impl_->keeper != nullptr) {
+    impl_->ledger->Stop(placement::BootNow() + kStopWithin);
+    impl_->KeepPosition(placement::BootNow());
+    if (!impl_->keeper->Stop(placement::BootNow() + kStopWithin)) {
+      Log(LogLevel::kWarning,
+          "the newest position is not kept, because the state directory does not answer");
+    }
+  }
   impl_->server.reset();
   impl_->services.clear();
   impl_->workers.reset();  // its work may use all parts below

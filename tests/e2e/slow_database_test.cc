@@ -1,7 +1,10 @@
-// Searches and lists need no database: they go on while other calls wait for one that is slow.
+// Searches and lists need no database and no disk: they go on while others wait for one that is slow.
 #include <grpcpp/create_channel.h>
 #include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/stat.h>
 
+#include <filesystem>
 #include <memory>
 #include <string>
 #include <thread>
@@ -16,6 +19,15 @@
 
 namespace berth::e2e {
 namespace {
+
+// A search that is too large for gRPC's own thread.
+grpc::Status SearchOn(const std::shared_ptr<grpc::Channel>& channel) {
+  pb::FindCandidatesRequest request;
+  (*request.mutable_query()->add_groups()->mutable_resources())["VCPU"] = 1;
+  pb::FindCandidatesResponse response;
+  return InvokeOn(channel, "CandidateService/FindCandidates", request, &response,
+                  absl::Seconds(30));
+}
 
 // One worker, as on two cores.
 class SlowDatabase : public ::testing::Test {
@@ -39,14 +51,7 @@ class SlowDatabase : public ::testing::Test {
     ASSERT_TRUE(placement::LedgerRunner::Eventually(
         [&] { return placement::QueryOne(*looking_, sql) == "t"; }));
   }
-  // A search that is too large for gRPC's own thread.
-  grpc::Status Search() {
-    pb::FindCandidatesRequest request;
-    (*request.mutable_query()->add_groups()->mutable_resources())["VCPU"] = 1;
-    pb::FindCandidatesResponse response;
-    return InvokeOn(channel_, "CandidateService/FindCandidates", request, &response,
-                    absl::Seconds(30));
-  }
+  grpc::Status Search() { return SearchOn(channel_); }
 
   placement::ScratchDirectory scratch_;
   const std::string url_ = placement::NewDatabase();
@@ -78,6 +83,24 @@ TEST_F(SlowDatabase, SearchesDoNotWaitForHeartbeats) {
   const grpc::Status found = Search();
   EXPECT_TRUE(found.ok()) << found.error_message();
   Unlock();
+}
+
+// The position is written to a file that cannot be opened until somebody reads it.
+TEST(SlowStateDirectory, HoldsUpNeitherSearchesNorTheEnd) {
+  placement::ScratchDirectory scratch;
+  const std::string state = scratch.path() + "/state";
+  std::filesystem::create_directory(state);
+  ASSERT_EQ(mkfifo((state + "/position.new").c_str(), 0600), 0);
+  const auto server = StartAt(scratch.path(), placement::NewDatabase(),
+                              {"--workers=1", "--state-dir=" + state});
+  const auto channel = grpc::CreateChannel(server->address(), grpc::InsecureChannelCredentials());
+  EXPECT_TRUE(placement::LedgerRunner::Eventually([&] {
+    return server->Log().find("the state directory does not answer") != std::string::npos;
+  }));
+  EXPECT_TRUE(SearchOn(channel).ok());
+  server->Signal(SIGTERM);
+  EXPECT_EQ(server->AwaitEnd(absl::Seconds(40)), 0);
+  EXPECT_NE(server->Log().find("the newest position is not kept"), std::string::npos);
 }
 
 }  // namespace

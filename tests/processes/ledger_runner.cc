@@ -25,6 +25,7 @@ LedgerRunner::LedgerRunner(LedgerOptions options, bool loops) {
     const MutexLock lock(&mutex_);
     absl::StrAppend(&told_, words, "\n");
   };
+  position_file_ = std::make_unique<PositionFile>(options.position_path);
   auto ledger = OpenPatiently([&] { return Ledger::Open(options); });
   if (!ledger.ok()) std::fprintf(stderr, "%s\n", ledger.status().ToString().c_str());
   BERTH_CHECK(ledger.ok());
@@ -45,6 +46,14 @@ LedgerRunner::LedgerRunner(LedgerOptions options, bool loops) {
 LedgerRunner::~LedgerRunner() {
   ending_ = true;
   for (std::thread& loop : loops_) loop.join();
+  ledger_->Stop(BootNow() + absl::Seconds(5));
+  KeepPosition();
+}
+
+void LedgerRunner::KeepPosition() {
+  const std::optional<Position> position = ledger_->PositionToKeep();
+  if (!position) return;
+  EXPECT_EQ(position_file_->Write(*position), absl::OkStatus());
 }
 
 std::future<Decision> LedgerRunner::Begin(Command command, absl::Duration limit) {

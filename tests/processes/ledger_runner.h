@@ -14,6 +14,7 @@
 
 #include "placement/ground/mutex.h"
 #include "placement/ledger/ledger.h"
+#include "placement/store/position_file.h"
 
 namespace berth::placement {
 
@@ -32,6 +33,9 @@ class LedgerRunner {
   // The same; the test fails if the command is refused.
   Decision Must(CommandBody body, const std::string& request_id = "");
 
+  // Writes the newest position to the file that the options name, as the destructor does.
+  void KeepPosition();
+
   // The messages to the operator so far.
   std::string told() const;
   // Waits until `holds`; false after 30 s.
@@ -40,6 +44,7 @@ class LedgerRunner {
  private:
   mutable Mutex mutex_;
   std::string told_ ABSL_GUARDED_BY(mutex_);
+  std::unique_ptr<PositionFile> position_file_;
   std::unique_ptr<Ledger> ledger_;
   std::atomic<bool> ending_{false};
   std::vector<std::thread> loops_;

@@ -71,7 +71,7 @@ TEST_F(LedgerRestore, ADatabaseBehindTheFileNeedsAnOperator) {
   EXPECT_GE(begun.command_count, lost.command_count + (int64_t{1} << 40));
   EXPECT_GE(begun.next_class_id, lost.next_class_id + (1U << 20));
   runner.Must(Claim(3, {1}, 1));
-  runner.ledger().KeepPosition();
+  runner.KeepPosition();
   LedgerRunner next(Options());
   EXPECT_FALSE(next.ledger().health().recovery_required);
 }
@@ -122,7 +122,7 @@ TEST_F(LedgerRestore, AFileThatCannotBeReadIsToldAndReplaced) {
   LedgerRunner runner(Options());
   EXPECT_TRUE(absl::StrContains(runner.told(), Options().position_path)) << runner.told();
   runner.Must(Claim(2, {1}, 1));
-  runner.ledger().KeepPosition();
+  runner.KeepPosition();
   LedgerRunner next(Options());
   EXPECT_EQ(next.told(), "");
 }
