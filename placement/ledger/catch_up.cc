@@ -96,7 +96,7 @@ absl::StatusOr<CatchUpStep> CatchUp(Database& database, Publisher& publisher, in
   absl::StatusOr<CatchUpStep> step = ApplyRows(database, publisher, rows_max);
   if (!step.ok() || step->end != CaughtUp::kWentBack) return step;
   BERTH_ASSIGN_OR_RETURN(const std::optional<LogRow> head, ReadHead(database));
-  if (head) step->head = head->position.revision;
+  if (head) step->head = head->position.resume_point();
   return step;
 }
 

@@ -27,7 +27,7 @@ enum class CaughtUp {
 struct CatchUpStep {
   CaughtUp end = CaughtUp::kAll;
   int applied = 0;  // how many rows were applied
-  Revision head;    // the newest revision of the log; set only if `end` is kWentBack
+  Revision head;    // the newest revision of the log with its batch; set only if `end` is kWentBack
 };
 
 // Reads at most `rows_max` log rows and applies them. Fails as Database::Run does, or with

@@ -24,7 +24,7 @@ struct LedgerHealth {
   bool format_too_new = false;     // the log holds rows of a newer format than this release knows
   bool writing_stopped = false;    // writes are refused until an operator restarts the process
   absl::Duration staleness;        // time since the start of the last successful poll or commit
-  // The newest revision of the database while recovery is required; else {0, 0}.
+  // The newest revision of the database, with its batch, while recovery is required; else {0, 0}.
   Revision database_revision;
   // The log has every row after this revision, as the follower last saw. None: the follower has not
   // looked yet.
@@ -66,8 +66,8 @@ class Health {
   // is then no longer required. Exception: if SetLost noted a position, recovery ends only if the
   // epoch of `newest` is later than that position's epoch.
   void Agree(Revision newest);
-  // Sets the newest revision of a database that went back in time. {0, 0}: the database did not go
-  // back, or its revision is not known.
+  // Sets the newest revision, with its batch, of a database that went back in time. {0, 0}: the
+  // database did not go back, or its revision is not known.
   void SetDatabaseRevision(Revision revision);
   Revision database_revision() const;
   // Notes that the log has every row after `revision`. oldest_watchable() is none until the first

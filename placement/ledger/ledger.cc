@@ -68,7 +68,7 @@ Ledger::Ledger(const LedgerOptions& options, StatePtr first, const std::optional
       follower_(std::make_unique<Follower>(options.database_url, publisher_.get(), health_.get())) {
   publisher_->SetFresh(publisher_->boot_now());
   if (lost) {
-    const Revision newest = publisher_->Newest()->position().revision;
+    const Revision newest = publisher_->Newest()->position().resume_point();
     health_->SetLost(*lost);
     health_->SetDatabaseRevision(newest);
     health_->RequireRecovery(absl::StrCat(
@@ -153,18 +153,40 @@ absl::Status Ledger::StartEpoch(const EpochStart& start) {
   return absl::OkStatus();
 }
 
+absl::StatusOr<LossPtr> Ledger::KnownLoss() const {
+  if (!health_->recovery_required) return NoRecovery();
+  // If the database was restored while this process was down, the published state follows it.
+  const Revision newest = health_->lost() ? publisher_->Newest()->position().resume_point()
+                                          : health_->database_revision();
+  const MutexLock lock(&loss_mutex_);
+  if (loss_ == nullptr) return LossPtr();
+  const Revision read = loss_->database->position().resume_point();
+  return read == newest && read.batch == newest.batch ? loss_ : LossPtr();
+}
+
+absl::StatusOr<State> Ledger::LoadAsItIs(Database& database) const {
+  BERTH_ASSIGN_OR_RETURN(const int64_t version, ReadSchemaVersion(database));
+  absl::StatusOr<State> tables = LoadState(database);
+  if (version == SchemaSteps().back().version || !absl::IsInternal(tables.status())) return tables;
+  health_->Tell(std::string(tables.status().message()));
+  return Refuse(absl::StatusCode::kFailedPrecondition, "WRONG_LEDGER_STATE",
+                "the database has the tables of an older release, so it cannot be listed what is "
+                "lost: a new epoch brings them up to date");
+}
+
 absl::StatusOr<LossPtr> Ledger::FindLoss() {
   const MutexLock loading(&loading_);
   if (!health_->recovery_required) return NoRecovery();
-  BERTH_ASSIGN_OR_RETURN(
-      auto database, ConnectUpToDate(options_.database_url, "berth-placement recovery", watch_));
+  BERTH_ASSIGN_OR_RETURN(std::shared_ptr<Database> database,
+                         ConnectToPrimary(options_.database_url, "berth-placement recovery"));
+  watch_.Add(database);
   BERTH_ASSIGN_OR_RETURN(const std::optional<LogRow> head, ReadHead(*database));
   const BatchId newest = head ? head->position.batch : BatchId();
   {
     const MutexLock lock(&loss_mutex_);
     if (loss_ != nullptr && loss_->database->position().batch == newest) return loss_;
   }
-  BERTH_ASSIGN_OR_RETURN(State tables, LoadState(*database));
+  BERTH_ASSIGN_OR_RETURN(State tables, LoadAsItIs(*database));
   auto loss = std::make_shared<Loss>();
   loss->last_good = publisher_->Newest();
   loss->database = std::make_shared<const State>(std::move(tables));

@@ -118,10 +118,17 @@ class Ledger {
   // - else as BeginEpoch does.
   absl::Status StartEpoch(const EpochStart& start);
   // After RECOVERY_REQUIRED: the differences between the last good state of this process and the
-  // newest revision of the database. Fails with kFailedPrecondition if no recovery is required,
-  // else as LoadState does. Blocks while it reads the tables. A second call at the same revision
-  // returns the result of the first call.
+  // newest revision of the database. Changes nothing in the database. Fails
+  // - with kFailedPrecondition / WRONG_LEDGER_STATE, if no recovery is required, or if the tables
+  //   are those of an older release and cannot be read: StartEpoch brings them up to date;
+  // - else as LoadState does.
+  // Blocks while it reads the tables. A second call at the same revision returns the result of the
+  // first call.
   absl::StatusOr<LossPtr> FindLoss();
+  // The result of the last FindLoss, if that was at the newest revision of the database that this
+  // process knows of; it asks the database every 100 ms. Null: only FindLoss can tell. Fails with
+  // kFailedPrecondition / WRONG_LEDGER_STATE if no recovery is required. Never waits.
+  absl::StatusOr<LossPtr> KnownLoss() const;
 
   // The newest position, for the file that the options name. None while a position is known to be
   // lost, so that the file keeps the lost position. The caller writes it (PositionFile) every
@@ -142,6 +149,8 @@ class Ledger {
   Ledger(const LedgerOptions& options, StatePtr first, const std::optional<Position>& lost);
   // Whether the writer can reach the database, so that new commands may be queued.
   bool Reachable() const;
+  // Reads the tables for FindLoss.
+  absl::StatusOr<State> LoadAsItIs(Database& database) const;
 
   const LedgerOptions options_;
   const std::unique_ptr<Health> health_;
@@ -151,8 +160,8 @@ class Ledger {
   const std::unique_ptr<Writer> writer_;
   const std::unique_ptr<Follower> follower_;
   DatabaseWatch watch_;  // watches the connections of StartEpoch and FindLoss
-  Mutex loading_;        // held by FindLoss: one call compares at a time; taken before loss_mutex_
-  Mutex loss_mutex_;
+  Mutex loading_;  // held by FindLoss: one call compares at a time; taken before loss_mutex_
+  mutable Mutex loss_mutex_;
   // The last result of FindLoss. Empty again when no recovery is required.
   LossPtr loss_ ABSL_GUARDED_BY(loss_mutex_);
 };

@@ -19,32 +19,12 @@ absl::Status ExplainPrivilege(const absl::Status& status, absl::string_view what
   return explained;
 }
 
-// The version of the schema: the number of the last step that was done. 0 if the database has no
-// table of placement.
-absl::StatusOr<int64_t> ReadVersion(Database& database) {
-  QueryRows rows;
-  // The statement reads pg_class as a table. to_regclass is not used, because it answers from a
-  // cache that may be older than the lock.
-  BERTH_RETURN_IF_ERROR(
-      database.Run("SELECT count(oid) FROM pg_class WHERE relname = 'ledger_schema' AND "
-                   "pg_table_is_visible(oid)",
-                   &rows));
-  if (rows.Int(0, 0) == 0) return 0;
-  BERTH_RETURN_IF_ERROR(database.Run("SELECT coalesce(max(version), 0) FROM ledger_schema", &rows));
-  return rows.Int(0, 0);
-}
-
 absl::Status DoSteps(Database& database, const std::vector<SchemaStep>& steps) {
   BERTH_RETURN_IF_ERROR(database.Run(
       absl::StrCat("BEGIN; SET LOCAL lock_timeout = '30s'; SELECT pg_advisory_xact_lock(",
                    kLedgerLock, ")"),
       nullptr));
-  BERTH_ASSIGN_OR_RETURN(const int64_t version, ReadVersion(database));
-  if (version > steps.back().version) {
-    return absl::FailedPreconditionError(absl::StrCat(
-        "the database has schema ", version, ", but this release knows schemas only up to ",
-        steps.back().version, ": run the newer release"));
-  }
+  BERTH_ASSIGN_OR_RETURN(const int64_t version, ReadSchemaVersion(database, steps));
   if (version == 0) {
     BERTH_RETURN_IF_ERROR(
         database.Run("CREATE TABLE ledger_schema (version int PRIMARY KEY, name text NOT NULL, "
@@ -63,10 +43,28 @@ absl::Status DoSteps(Database& database, const std::vector<SchemaStep>& steps) {
 
 }  // namespace
 
+absl::StatusOr<int64_t> ReadSchemaVersion(Database& database,
+                                          const std::vector<SchemaStep>& steps) {
+  QueryRows rows;
+  // The statement reads pg_class as a table. to_regclass is not used, because it answers from a
+  // cache that may be older than the lock.
+  BERTH_RETURN_IF_ERROR(
+      database.Run("SELECT count(oid) FROM pg_class WHERE relname = 'ledger_schema' AND "
+                   "pg_table_is_visible(oid)",
+                   &rows));
+  if (rows.Int(0, 0) == 0) return 0;
+  BERTH_RETURN_IF_ERROR(database.Run("SELECT coalesce(max(version), 0) FROM ledger_schema", &rows));
+  const int64_t version = rows.Int(0, 0);
+  if (version <= steps.back().version) return version;
+  return absl::FailedPreconditionError(absl::StrCat(
+      "the database has schema ", version, ", but this release knows schemas only up to ",
+      steps.back().version, ": run the newer release"));
+}
+
 absl::Status BringUpToDate(Database& database, const std::vector<SchemaStep>& steps) {
   // The version is read without the lock first: most starts have nothing to do, and must not wait
   // for a writer.
-  const absl::StatusOr<int64_t> version = ReadVersion(database);
+  const absl::StatusOr<int64_t> version = ReadSchemaVersion(database, steps);
   if (!version.ok()) {
     return ExplainPrivilege(version.status(),
                             "the database role of placement may not read placement's tables: "

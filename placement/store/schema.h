@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "placement/store/database.h"
 
@@ -28,6 +29,12 @@ const std::vector<SchemaStep>& SchemaSteps();
 // The advisory lock that a process holds while it writes a batch or does a step of the schema. Each
 // database has a lock of its own; PostgreSQL keeps the locks of different databases apart.
 inline constexpr int64_t kLedgerLock = 0x6265727468;  // "berth"
+
+// The number of the last step that was done; 0 if there is no table of placement. Fails with
+// kFailedPrecondition if this is none of `steps`, because a newer release has done it; else as
+// Database::Run.
+absl::StatusOr<int64_t> ReadSchemaVersion(Database& database,
+                                          const std::vector<SchemaStep>& steps = SchemaSteps());
 
 // Runs those of `steps` that the database lacks, in one transaction under the ledger's lock. Fails
 // with kFailedPrecondition if a newer release has done a step that is not in `steps`. All other

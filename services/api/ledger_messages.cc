@@ -180,7 +180,8 @@ void FillStanding(const LedgerHealth& health, const State& state,
     SetRevision(*health.oldest_watchable, response->mutable_oldest_watchable_revision());
   }
   if (health.recovery_required) {
-    SetRevision(health.database_revision, response->mutable_database_revision());
+    const placement::Revision& newest = health.database_revision;
+    SetRevision({newest.epoch, newest.number}, response->mutable_database_revision());
   }
 }
 

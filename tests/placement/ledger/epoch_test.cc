@@ -58,6 +58,7 @@ TEST(LedgerEpoch, ADatabaseThatWentBackIsFoundAndTakenOver) {
   database.Save();
   ASSERT_TRUE(LedgerRunner::Eventually([&] { return runner.ledger().Fresh().ok(); }));
   EXPECT_EQ(runner.ledger().FindLoss().status().code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_EQ(ReasonOf(runner.ledger().KnownLoss().status()), "WRONG_LEDGER_STATE");
   ClaimAll(runner, 2, 3);
   const Position lost = runner.ledger().Newest()->position();
   database.Restore();
@@ -83,6 +84,7 @@ TEST(LedgerEpoch, ADatabaseThatWentBackIsFoundAndTakenOver) {
   EXPECT_TRUE((*loss)->differences == lost_keys);
   EXPECT_EQ((*loss)->database->position().revision, head);
   EXPECT_EQ(*runner.ledger().FindLoss(), *loss);  // read once
+  EXPECT_EQ(*runner.ledger().KnownLoss(), *loss);
 
   // Two operators do not begin two epochs.
   EXPECT_EQ(runner.ledger().StartEpoch(StartAt(lost.revision)).code(), absl::StatusCode::kAborted);
@@ -162,6 +164,8 @@ TEST(LedgerEpoch, ABackupOfAnOlderReleaseIsBroughtUpToDate) {
   database.Restore();
   ASSERT_EQ(ConnectOrDie(database.url())->Run(kWithoutStep2, nullptr), absl::OkStatus());
   EXPECT_TRUE(LedgerRunner::Eventually([&] { return runner.ledger().FindLoss().ok(); }));
+  // To look at what is lost, which readers may do, changes nothing.
+  EXPECT_EQ(QueryOne(*ConnectOrDie(database.url()), "SELECT max(version) FROM ledger_schema"), "1");
   EXPECT_TRUE(LedgerRunner::Eventually([&] {
     const Revision head = runner.ledger().health().database_revision;
     return runner.ledger().StartEpoch(StartAt(head)).ok();
@@ -170,6 +174,24 @@ TEST(LedgerEpoch, ABackupOfAnOlderReleaseIsBroughtUpToDate) {
   LedgerRunner late(OptionsFor(database.url()));
   ExpectEqualStates(*runner.ledger().Newest(), *late.ledger().Newest());
   ExpectCleanSelfCheck(late, database.url());
+}
+
+TEST(LedgerEpoch, ABackupThatCannotBeReadIsAnOlderReleases) {
+  Restorable database;
+  LedgerRunner runner(OptionsFor(database.url()));
+  MakeProviders(runner, 1, 100, 1024);
+  database.Save();
+  ClaimAll(runner, 1, 1);
+  database.Restore();
+  const auto operator_ = ConnectOrDie(database.url());
+  ASSERT_EQ(operator_->Run("ALTER TABLE instance RENAME TO of_old; DELETE FROM ledger_schema WHERE "
+                           "version > 1",
+                           nullptr),
+            absl::OkStatus());
+  ASSERT_TRUE(LedgerRunner::Eventually([&] { return runner.ledger().health().recovery_required; }));
+  const absl::Status lost = runner.ledger().FindLoss().status();
+  EXPECT_EQ(ReasonOf(lost), "WRONG_LEDGER_STATE") << lost;
+  EXPECT_TRUE(absl::StrContains(lost.message(), "older release")) << lost;
 }
 
 // Beginning an epoch takes long, under the lock: whoever waits for the lock leaves the session alone.

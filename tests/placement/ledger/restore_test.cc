@@ -90,6 +90,27 @@ TEST_F(LedgerRestore, TheSameNumbersOfAnotherHistoryAreNotTaken) {
   EXPECT_EQ(runner.ledger().Newest()->consumers().size(), 7);
 }
 
+// A process without a file writes on, so an operator must be shown the newest revision.
+TEST_F(LedgerRestore, WhatIsLostIsReadAgainWhenTheDatabaseHasMovedOn) {
+  Claims(Options(), 1, 2);
+  database_.Save();
+  Claims(Options(), 3, 3);
+  database_.Restore();
+  LedgerRunner runner(Options());
+  const auto known = [&] { return runner.ledger().KnownLoss(); };
+  ASSERT_TRUE(known().ok()) << known().status();
+  EXPECT_EQ(*known(), nullptr);  // nobody has looked yet
+  const absl::StatusOr<LossPtr> first = runner.ledger().FindLoss();
+  ASSERT_TRUE(first.ok()) << first.status();
+  EXPECT_EQ(*known(), *first);
+  const Position there = Claims(Options(""), 11, 1);
+  EXPECT_TRUE(LedgerRunner::Eventually([&] { return *known() == nullptr; }));
+  EXPECT_TRUE(LedgerRunner::Eventually([&] {
+    const absl::StatusOr<LossPtr> next = runner.ledger().FindLoss();
+    return next.ok() && (*next)->database->position().revision == there.revision;
+  }));
+}
+
 TEST_F(LedgerRestore, AnEpochThatWasBegunElsewhereIsTaken) {
   Claims(Options(), 1, 2);
   database_.Save();
