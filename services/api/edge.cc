@@ -184,8 +184,8 @@ bool Edge::OnWorker(UnaryCall* call, std::function<void()> work) {
   return false;
 }
 
-bool Edge::OnDatabaseWorker(UnaryCall* call, std::function<void()> work) {
-  if (database_worker_->Submit(std::move(work))) return true;
+bool Edge::On(Workers* worker, UnaryCall* call, std::function<void()> work) {
+  if (worker->Submit(std::move(work))) return true;
   call->End(placement::Refuse(absl::StatusCode::kUnavailable, "OVERLOADED",
                               "too many calls wait for the database: nothing was done", {},
                               kDatabaseRetry));

@@ -116,6 +116,7 @@ class Edge {
 
   placement::Ledger* ledger() const { return ledger_; }
   Workers* workers() const { return workers_; }
+  Workers* database_worker() const { return database_worker_; }
   const CallRecorder& recorder() const { return recorder_; }
 
   UnaryCall* Begin(Context* context, const google::protobuf::Message* request) {
@@ -177,8 +178,8 @@ class Edge {
                  std::function<absl::Status(const placement::State&)> answer);
   // Runs `work` on a worker. If the queue is full, ends `call` with OVERLOADED and returns false.
   bool OnWorker(UnaryCall* call, std::function<void()> work);
-  // Like OnWorker, for work that waits for the database.
-  bool OnDatabaseWorker(UnaryCall* call, std::function<void()> work);
+  // Like OnWorker, for `worker`, whose work waits for the database.
+  bool On(Workers* worker, UnaryCall* call, std::function<void()> work);
 
   // Checks that the caller may send such a request, then its texts and its request id. Makes a
   // command with the caller as its actor, and with this request id.

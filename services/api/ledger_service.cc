@@ -4,6 +4,7 @@
 #include "services/api/edge.h"
 #include "services/api/ledger_messages.h"
 #include "services/api/ledger_streams.h"
+#include "services/api/lost_changes.h"
 #include "services/api/page.h"
 #include "services/api/services.h"
 #include "services/process/gate.h"
@@ -19,8 +20,13 @@ constexpr int kReasonMax = 1000;
 class LedgerService final : public pb::LedgerService::CallbackService {
  public:
   LedgerService(Edge* edge, std::string database_url, placement::DatabaseWatch* watch,
-                ImportPlace* imports)
-      : edge_(edge), database_url_(std::move(database_url)), watch_(watch), imports_(imports) {}
+                ImportPlace* imports, Workers* epoch_worker)
+      : edge_(edge),
+        database_url_(std::move(database_url)),
+        watch_(watch),
+        imports_(imports),
+        epoch_worker_(epoch_worker),
+        lost_changes_(edge->ledger(), edge->database_worker()) {}
 
   // Works in every LedgerState. Unless the request sets minimum_revision, the answer may be older
   // than --staleness-max; other reads fail then.
@@ -72,7 +78,7 @@ class LedgerService final : public pb::LedgerService::CallbackService {
                                   absl::Seconds(1)));
       return call;
     }
-    const bool queued = edge_->OnDatabaseWorker(call, [this, call, request, response] {
+    const bool queued = edge_->On(edge_->database_worker(), call, [this, call, request, response] {
       const placement::BootTime begun = placement::BootNow();
       const auto report = placement::SelfCheck(*edge_->ledger(), database_url_, watch_);
       checking_ = false;
@@ -90,8 +96,20 @@ class LedgerService final : public pb::LedgerService::CallbackService {
   Reactor* ListLostChanges(Context* context, const pb::ListLostChangesRequest* request,
                            pb::ListLostChangesResponse* response) override {
     UnaryCall* const call = edge_->Begin(context, request);
-    edge_->OnDatabaseWorker(
-        call, [this, call, request, response] { call->End(LostChangesNow(*request, response)); });
+    absl::Status form = CheckText(*request);
+    if (form.ok()) form = Page::Of(*request).status();
+    if (!form.ok()) {
+      call->End(form);
+      return call;
+    }
+    lost_changes_.Find(
+        [this, call, request, response](const absl::StatusOr<placement::LossPtr>& loss) {
+          if (!loss.ok()) return call->End(loss.status());
+          edge_->OnWorker(call, [call, request, response, loss = *loss] {
+            if (absl::Status gone = call->Listens(); !gone.ok()) return call->End(gone);
+            call->End(FillLostChanges(*loss, *request, response));
+          });
+        });
     return call;
   }
 
@@ -113,21 +131,14 @@ class LedgerService final : public pb::LedgerService::CallbackService {
   Reactor* StartEpoch(Context* context, const pb::StartEpochRequest* request,
                       pb::StartEpochResponse* response) override {
     UnaryCall* const call = edge_->Begin(context, request);
-    edge_->OnDatabaseWorker(call, [this, call, request, response, actor = ActorOf(*context)] {
+    // On a worker of its own: no call that others may make keeps an operator from it.
+    edge_->On(epoch_worker_, call, [this, call, request, response, actor = ActorOf(*context)] {
       call->End(StartEpochNow(actor, *request, response));
     });
     return call;
   }
 
  private:
-  absl::Status LostChangesNow(const pb::ListLostChangesRequest& request,
-                              pb::ListLostChangesResponse* response) {
-    BERTH_RETURN_IF_ERROR(CheckText(request));
-    BERTH_RETURN_IF_ERROR(Page::Of(request).status());
-    BERTH_ASSIGN_OR_RETURN(const placement::LossPtr loss, edge_->ledger()->FindLoss());
-    return FillLostChanges(*loss, request, response);
-  }
-
   absl::Status StartEpochNow(const std::string& actor, const pb::StartEpochRequest& request,
                              pb::StartEpochResponse* response) {
     BERTH_RETURN_IF_ERROR(CheckText(request));
@@ -150,6 +161,8 @@ class LedgerService final : public pb::LedgerService::CallbackService {
   const std::string database_url_;
   placement::DatabaseWatch* const watch_;
   ImportPlace* const imports_;
+  Workers* const epoch_worker_;
+  LostChanges lost_changes_;
   std::atomic<bool> checking_{false};  // a self-check runs: each reads all tables
 };
 
@@ -157,8 +170,8 @@ class LedgerService final : public pb::LedgerService::CallbackService {
 
 std::unique_ptr<grpc::Service> MakeLedgerService(Edge* edge, const std::string& database_url,
                                                  placement::DatabaseWatch* watch,
-                                                 ImportPlace* imports) {
-  return std::make_unique<LedgerService>(edge, database_url, watch, imports);
+                                                 ImportPlace* imports, Workers* epoch_worker) {
+  return std::make_unique<LedgerService>(edge, database_url, watch, imports, epoch_worker);
 }
 
 }  // namespace berth::services

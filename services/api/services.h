@@ -37,9 +37,10 @@ std::unique_ptr<grpc::Service> MakeUsageService(Edge* edge);
 std::unique_ptr<grpc::Service> MakeCandidateService(Edge* edge,
                                                     const placement::SearchBudget& budget);
 // `watch` watches the connections that the service opens to the database at `database_url`.
+// `epoch_worker` begins new epochs, and does nothing else.
 std::unique_ptr<grpc::Service> MakeLedgerService(Edge* edge, const std::string& database_url,
                                                  placement::DatabaseWatch* watch,
-                                                 ImportPlace* imports);
+                                                 ImportPlace* imports, Workers* epoch_worker);
 std::unique_ptr<grpc::Service> MakeFleetService(Edge* edge, ReportSessions* sessions);
 std::unique_ptr<grpc::Service> MakeReshapeService(Edge* edge);
 std::unique_ptr<grpc::Service> MakeConsumerService(Edge* edge);

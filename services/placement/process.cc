@@ -144,6 +144,7 @@ class PlacementProcess::Impl {
     workers = std::make_unique<Workers>(
         options.workers > 0 ? options.workers : Workers::CountFor(cores), options.worker_queue_max);
     database_worker = std::make_unique<Workers>(1, kDatabaseQueueMax);
+    epoch_worker = std::make_unique<Workers>(1, kDatabaseQueueMax);
     recorder = std::make_unique<LivenessRecorder>(ledger.get(), url, options.service_down_time);
     SessionSettings settings;
     settings.enable_new_services = options.enable_new_services;
@@ -161,7 +162,8 @@ class PlacementProcess::Impl {
     services.push_back(MakeAllocationService(edge.get()));
     services.push_back(MakeUsageService(edge.get()));
     services.push_back(MakeCandidateService(edge.get(), budget));
-    services.push_back(MakeLedgerService(edge.get(), url, &database_watch, &imports));
+    services.push_back(
+        MakeLedgerService(edge.get(), url, &database_watch, &imports, epoch_worker.get()));
     services.push_back(MakeFleetService(edge.get(), sessions.get()));
     services.push_back(MakeReportService(sessions.get()));
     services.push_back(MakeConsumerService(edge.get()));
@@ -240,11 +242,13 @@ class PlacementProcess::Impl {
   Metrics metrics{"placement"};
   std::unique_ptr<Loop> follower;
   std::unique_ptr<Workers> workers;
-  // `database_worker` runs calls of operators, which may wait for the database for minutes. It is
-  // separate from `workers`, so that searches never wait for such calls. `database_watch` ends
-  // calls that hang.
+  // `database_worker` runs self-checks and the search for lost changes, which may wait for the
+  // database for minutes. It is separate from `workers`, so that searches never wait for such
+  // calls, and from `epoch_worker`, so that a new epoch does not. `database_watch` ends calls that
+  // hang.
   placement::DatabaseWatch database_watch;
   std::unique_ptr<Workers> database_worker;
+  std::unique_ptr<Workers> epoch_worker;
   std::unique_ptr<LivenessRecorder> recorder;
   std::unique_ptr<ReportSessions> sessions;
   std::unique_ptr<WatchHub> watches;
@@ -279,6 +283,7 @@ PlacementProcess::~PlacementProcess() {
   impl_->services.clear();
   impl_->workers.reset();  // its work may use all parts below
   impl_->database_worker.reset();
+  impl_->epoch_worker.reset();
   impl_->edge.reset();
   impl_->watches.reset();
   impl_->sessions.reset();

@@ -147,7 +147,8 @@ class SlowImportTest : public ::testing::Test {
   placement::DatabaseWatch watch_;
   Metrics metrics_{"placement"};
   Edge edge_{&runner_.ledger(), &workers_, &workers_, &metrics_, AccessLog::kNone};
-  const std::unique_ptr<grpc::Service> service_ = MakeLedgerService(&edge_, "", &watch_, &place_);
+  const std::unique_ptr<grpc::Service> service_ =
+      MakeLedgerService(&edge_, "", &watch_, &place_, &workers_);
   const std::unique_ptr<Server> server_ = *Server::Start(Loopback(), {service_.get()});
   const std::unique_ptr<pb::LedgerService::Stub> stub_ = pb::LedgerService::NewStub(
       grpc::CreateChannel(server_->addresses()[0], grpc::InsecureChannelCredentials()));
