@@ -57,10 +57,6 @@ CallRecorder::CallRecorder(Metrics* metrics, AccessLog access_log) : access_log_
   }
 }
 
-bool CallRecorder::WantsPeer(const grpc::Status& status) const {
-  return access_log_ == AccessLog::kAll || (access_log_ == AccessLog::kFailures && !status.ok());
-}
-
 const std::string& CallRecorder::MethodOf(const Message& request) const {
   static const auto* const none = new std::string();
   const auto method = methods_.find(request.GetDescriptor());
@@ -72,20 +68,22 @@ std::shared_ptr<const std::string> CallRecorder::LoggedMethodOf(const Message& r
   return method == methods_.end() ? nullptr : method->second.logged;
 }
 
-void CallRecorder::Record(const Message& request, const std::string& peer,
-                          const std::string& caller, const grpc::Status& status,
-                          absl::Duration duration) const {
-  const auto method = methods_.find(request.GetDescriptor());
-  if (method == methods_.end()) return;
-  method->second.metrics->Record(status.error_code(), duration);
-  if (!WantsPeer(status)) return;
+void CallRecorder::LogCall(const Method& method, const Message& request, const Context& context,
+                           const grpc::Status& status, absl::Duration duration) const {
+  const std::string caller = ActorOf(context);
+  int64_t omitted = 0;
+  if (access_log_ == AccessLog::kFailures) {
+    const std::string key = absl::StrCat(caller, " ", method.name);
+    if (!failures_.Lets(key, placement::BootNow(), &omitted)) return;
+  }
   Log(LogLevel::kInfo, status.ok() ? "call" : status.error_message(),
       {{"request_id", RequestIdOf(request)},
-       {"peer", peer},
+       {"peer", context.peer()},
        {"caller", caller},
-       {"method", method->second.name},
+       {"method", method.name},
        {"code", static_cast<int64_t>(status.error_code())},
-       {"duration_ms", absl::ToDoubleMilliseconds(duration)}});
+       {"duration_ms", absl::ToDoubleMilliseconds(duration)},
+       {"omitted", omitted}});
 }
 
 UnaryCall::UnaryCall(const CallRecorder* recorder, Context* context, const Message* request)
@@ -103,9 +101,13 @@ absl::Status UnaryCall::Listens() const {
 grpc::Status CallRecorder::End(const Message& request, const Context& context,
                                const absl::Status& status, placement::BootTime begun) const {
   const grpc::Status wire = PlacementStatus(status);
-  const bool logged = WantsPeer(wire);
-  Record(request, logged ? context.peer() : "", logged ? ActorOf(context) : "", wire,
-         placement::BootNow() - begun);
+  const auto method = methods_.find(request.GetDescriptor());
+  if (method == methods_.end()) return wire;
+  const absl::Duration duration = placement::BootNow() - begun;
+  method->second.metrics->Record(wire.error_code(), duration);
+  const bool is_wanted =
+      access_log_ == AccessLog::kAll || (access_log_ == AccessLog::kFailures && !wire.ok());
+  if (is_wanted) LogCall(method->second, request, context, wire, duration);
   return wire;
 }
 

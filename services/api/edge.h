@@ -24,6 +24,7 @@
 #include "grpcpp/support/server_callback.h"
 #include "placement/ground/boot_clock.h"
 #include "placement/ledger/ledger.h"
+#include "services/process/log.h"
 #include "services/process/metrics.h"
 #include "services/process/workers.h"
 #include "services/wire/form.h"
@@ -36,7 +37,10 @@ using Reactor = grpc::ServerUnaryReactor;
 
 enum class AccessLog { kNone, kFailures, kAll };
 
-// Counts and logs calls when they end. Finds the method by the type of the request.
+// Counts and logs calls when they end. Finds the method by the type of the request. Of the failures
+// of one method that one caller has in a second, the log gets one line, with the number of those
+// that were left out before it: a caller that fails all the time does not fill the log. With
+// AccessLog::kAll each call gets a line.
 class CallRecorder {
  public:
   CallRecorder(Metrics* metrics, AccessLog access_log);
@@ -50,16 +54,17 @@ class CallRecorder {
                    const absl::Status& status, placement::BootTime begun) const;
 
  private:
-  void Record(const google::protobuf::Message& request, const std::string& peer,
-              const std::string& caller, const grpc::Status& status, absl::Duration duration) const;
-  bool WantsPeer(const grpc::Status& status) const;
-
   struct Method {
     std::string name;
     Metrics::Method* metrics;
     std::shared_ptr<const std::string> logged;
   };
+
+  void LogCall(const Method& method, const google::protobuf::Message& request,
+               const Context& context, const grpc::Status& status, absl::Duration duration) const;
+
   const AccessLog access_log_;
+  mutable LinePace failures_{absl::Seconds(1)};  // by caller and method
   absl::flat_hash_map<const google::protobuf::Descriptor*, Method> methods_;
 };
 

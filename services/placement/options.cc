@@ -65,7 +65,8 @@ void AddPlacementOptions(PlacementOptions* options, Config* config) {
   AddServiceOptions(options, config);
   AddStorage(options, config);
   config->AddChoice("access-log", {"none", "failures", "all"}, &options->access_log,
-                    "Which calls are logged");
+                    "Which calls are logged; failures: those that failed, one a second for each "
+                    "caller and method");
   config->AddChoice("ledger-roads", {"auto", "long", "short"}, &options->ledger_roads,
                     "How writes go to the database: long: locked first, in two round trips; short: "
                     "compared under the lock, in one; auto: short while no other process writes");

@@ -11,6 +11,7 @@
 #include "absl/time/time.h"
 #include "google/rpc/error_details.pb.h"
 #include "google/rpc/status.pb.h"
+#include "placement/ground/boot_clock.h"
 #include "services/process/log.h"
 
 namespace berth::services {
@@ -47,6 +48,15 @@ const PublicWords& WordsFor(absl::StatusCode code) {
     if (words.code == code) return words;
   }
   return kInternal;
+}
+
+// Tells the operator what the caller is not told. If the database is away, many calls fail so.
+void TellFailure(const char* reason, const absl::Status& status) {
+  static auto& pace = *new LinePace(absl::Seconds(1));
+  int64_t omitted = 0;
+  if (!pace.Lets(reason, placement::BootNow(), &omitted)) return;
+  Log(LogLevel::kWarning, "a call failed, and the caller is not at fault",
+      {{"reason", reason}, {"detail", status.ToString()}, {"omitted", omitted}});
 }
 
 // Returns `message`. If it is too long, cuts it to kMessageMax bytes, between two UTF-8 characters.
@@ -127,10 +137,7 @@ google::rpc::Status PlacementError(const absl::Status& status) {
     return error;
   }
   const PublicWords& words = WordsFor(status.code());
-  if (words.code != absl::StatusCode::kCancelled) {
-    Log(LogLevel::kWarning, "a call failed, and the caller is not at fault",
-        {{"reason", words.reason}, {"detail", status.ToString()}});
-  }
+  if (words.code != absl::StatusCode::kCancelled) TellFailure(words.reason, status);
   placement::Refusal in_words;
   in_words.reason = words.reason;
   return ErrorOf(words.code, words.message, kPlacementDomain, in_words);

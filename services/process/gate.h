@@ -13,9 +13,9 @@
 #include <string>
 
 #include "absl/status/status.h"
-#include "services/access/denials.h"
 #include "services/access/table.h"
 #include "services/process/caller.h"
+#include "services/process/log.h"
 
 namespace grpc {
 class AuthContext;
@@ -55,7 +55,7 @@ class Gate {
   absl::Status Denied(const Caller& caller, const MethodAccess& method, absl::Status why);
 
   const AccessTable& table_ = AccessTable::Get();
-  DenialPace pace_;
+  LinePace pace_{absl::Seconds(1)};  // by caller
 };
 
 }  // namespace berth::services

@@ -109,4 +109,17 @@ void Log(LogLevel level, absl::string_view message, std::initializer_list<LogFie
   Logger().log(spdlog::level::info, spdlog::string_view_t(line.data(), line.size()));
 }
 
+bool LinePace::Lets(absl::string_view key, placement::BootTime now, int64_t* omitted) {
+  const placement::MutexLock lock(&mutex_);
+  if (last_.size() >= kKeysMax && !last_.contains(key)) last_.clear();
+  Last& last = last_[std::string(key)];
+  if (now < last.line + between_lines_) {
+    ++last.omitted;
+    return false;
+  }
+  *omitted = last.omitted;
+  last = {now, 0};
+  return true;
+}
+
 }  // namespace berth::services

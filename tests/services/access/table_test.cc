@@ -11,7 +11,6 @@
 #include "berth/placement/v1/instance.pb.h"
 #include "gtest/gtest.h"
 #include "placement/values/refusal.h"
-#include "services/access/denials.h"
 #include "tests/services/access/agreed_table.h"
 
 namespace berth::services {
@@ -109,18 +108,6 @@ TEST(AccessTableTest, ATrackerCallsInTheNameOfItsHost) {
   EXPECT_EQ(ReasonOf(method->PermitRequest(acl::ROLE_TRACKER, "h1", request)), "POLICY_DENIED");
   request.mutable_tracker()->set_host("h1");
   EXPECT_TRUE(method->PermitRequest(acl::ROLE_TRACKER, "h1", request).ok());
-}
-
-TEST(DenialPaceTest, LetsOneLineASecondThroughForEachIdentity) {
-  DenialPace pace;
-  const placement::BootTime begin;
-  int64_t omitted = -1;
-  EXPECT_TRUE(pace.Lets("reader/a", begin, &omitted));
-  EXPECT_EQ(omitted, 0);
-  EXPECT_FALSE(pace.Lets("reader/a", begin + absl::Milliseconds(999), &omitted));
-  EXPECT_TRUE(pace.Lets("reader/b", begin + absl::Milliseconds(999), &omitted));
-  EXPECT_TRUE(pace.Lets("reader/a", begin + absl::Seconds(1), &omitted));
-  EXPECT_EQ(omitted, 1);
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "absl/strings/str_cat.h"
 #include "nlohmann/json.hpp"
 
 namespace berth::services {
@@ -40,6 +41,30 @@ TEST(LogTest, TheThresholdCuts) {
   StartLog(LogFormat::kJson, LogLevel::kWarning);
   EXPECT_FALSE(LogEnabled(LogLevel::kInfo));
   EXPECT_TRUE(LogEnabled(LogLevel::kError));
+}
+
+TEST(LinePaceTest, LetsOneLineThroughForEachKey) {
+  LinePace pace(absl::Seconds(1));
+  const placement::BootTime begin;
+  int64_t omitted = -1;
+  EXPECT_TRUE(pace.Lets("reader/a", begin, &omitted));
+  EXPECT_EQ(omitted, 0);
+  EXPECT_FALSE(pace.Lets("reader/a", begin + absl::Milliseconds(999), &omitted));
+  EXPECT_TRUE(pace.Lets("reader/b", begin + absl::Milliseconds(999), &omitted));
+  EXPECT_TRUE(pace.Lets("reader/a", begin + absl::Seconds(1), &omitted));
+  EXPECT_EQ(omitted, 1);
+}
+
+TEST(LinePaceTest, KeepsNoMoreKeysThanItMay) {
+  LinePace pace(absl::Hours(1));
+  const placement::BootTime begin;
+  int64_t omitted = 0;
+  for (size_t i = 0; i < LinePace::kKeysMax; ++i) {
+    EXPECT_TRUE(pace.Lets(absl::StrCat(i), begin, &omitted));
+    EXPECT_FALSE(pace.Lets(absl::StrCat(i), begin, &omitted));
+  }
+  EXPECT_TRUE(pace.Lets("one more", begin, &omitted));
+  EXPECT_TRUE(pace.Lets("0", begin, &omitted));  // is forgotten
 }
 
 }  // namespace
