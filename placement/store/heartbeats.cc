@@ -59,12 +59,13 @@ absl::Duration Heartbeats::AgeOf(const std::string& process, int64_t written_at,
 }
 
 absl::Status Heartbeats::Look(BootTime now) {
-  std::string sql = "SELECT process, micros_of(written_at) FROM heartbeat WHERE process <> ";
-  AppendQuoted(process_, &sql);
+  Statement sql;
+  sql.Append("SELECT process, micros_of(written_at) FROM heartbeat WHERE process <> ");
+  sql.AppendValue(process_);
   const MutexLock calling(&calling_);
   BERTH_ASSIGN_OR_RETURN(const auto database, Open());
   QueryRows rows;
-  BERTH_RETURN_IF_ERROR(database->Run(sql, &rows));
+  BERTH_RETURN_IF_ERROR(database->RunPrepared("", sql, &rows));
   std::set<std::string> processes;
   for (int i = 0; i < rows.size(); ++i) {
     AgeOf(*processes.emplace(rows.Text(i, 0)).first, rows.Int(i, 1), now);
@@ -75,16 +76,17 @@ absl::Status Heartbeats::Look(BootTime now) {
 
 absl::StatusOr<std::map<std::string, absl::Duration>> Heartbeats::HeardElsewhere(
     absl::Duration within, BootTime now) {
-  std::string sql =
+  Statement sql;
+  sql.Append(
       "SELECT process, micros_of(written_at), beat.service, "
       "micros_of(written_at) - micros_of(beat.heard_at) FROM heartbeat, "
       "unnest(heartbeat.service, heartbeat.heard_at) AS beat (service, heard_at) "
-      "WHERE heartbeat.process <> ";
-  AppendQuoted(process_, &sql);
+      "WHERE heartbeat.process <> ");
+  sql.AppendValue(process_);
   const MutexLock calling(&calling_);
   BERTH_ASSIGN_OR_RETURN(const auto database, Open());
   QueryRows rows;
-  BERTH_RETURN_IF_ERROR(database->Run(sql, &rows));
+  BERTH_RETURN_IF_ERROR(database->RunPrepared("", sql, &rows));
   std::map<std::string, absl::Duration> heard;
   for (int i = 0; i < rows.size(); ++i) {
     const absl::Duration age = absl::Microseconds(rows.Int(i, 3)) +
@@ -97,12 +99,12 @@ absl::StatusOr<std::map<std::string, absl::Duration>> Heartbeats::HeardElsewhere
 }
 
 absl::Status Heartbeats::RemoveOwn() {
-  std::string sql =
-      "DELETE FROM heartbeat WHERE written_at < now() - interval '1 day' OR process = ";
-  AppendQuoted(process_, &sql);
+  Statement sql;
+  sql.Append("DELETE FROM heartbeat WHERE written_at < now() - interval '1 day' OR process = ");
+  sql.AppendValue(process_);
   const MutexLock calling(&calling_);
   BERTH_ASSIGN_OR_RETURN(const auto database, Open());
-  return database->Run(sql, nullptr);
+  return database->RunPrepared("", sql, nullptr);
 }
 
 }  // namespace berth::placement

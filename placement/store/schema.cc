@@ -1,7 +1,10 @@
 #include "placement/store/schema.h"
 
+#include <string>
+
 #include "absl/strings/cord.h"
 #include "absl/strings/str_cat.h"
+#include "placement/store/statement.h"
 
 namespace berth::placement {
 namespace {
@@ -33,10 +36,14 @@ absl::Status DoSteps(Database& database, const std::vector<SchemaStep>& steps) {
   }
   for (const SchemaStep& step : steps) {
     if (step.version <= version) continue;
-    std::string sql = absl::StrCat(step.sql, "; INSERT INTO ledger_schema (version, name) VALUES (",
-                                   step.version, ", ");
-    AppendQuoted(step.name, &sql);
-    BERTH_RETURN_IF_ERROR(database.Run(absl::StrCat(sql, ")"), nullptr));
+    BERTH_RETURN_IF_ERROR(database.Run(step.sql, nullptr));
+    Statement done;
+    done.Append("INSERT INTO ledger_schema (version, name) VALUES (");
+    done.AppendValue(absl::StrCat(step.version));
+    done.Append(", ");
+    done.AppendValue(std::string(step.name));
+    done.Append(")");
+    BERTH_RETURN_IF_ERROR(database.RunPrepared("", done, nullptr));
   }
   return database.Run("COMMIT", nullptr);
 }
