@@ -6,19 +6,15 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include <array>
 #include <utility>
+#include <vector>
 
 #include "absl/status/status.h"
-#include "absl/strings/cord.h"
-#include "absl/strings/escaping.h"
-#include "absl/strings/match.h"
-#include "absl/strings/numbers.h"
+#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
-#include "absl/strings/str_replace.h"
 #include "placement/ground/boot_clock.h"
 #include "placement/ground/check.h"
+#include "placement/store/connection_string.h"
 
 namespace berth::placement {
 namespace {
@@ -27,76 +23,22 @@ namespace {
 // second round trip, but parsing so many values as SQL literals would take longer.
 constexpr size_t kLongStatement = size_t{32} << 10;
 
-// Batches need only a few different statements. After this many attempts to prepare one,
-// failed attempts included, all prepared statements are deallocated.
-constexpr int kPreparedMax = 64;
-
-constexpr char kSqlStatePayload[] = "berth.sqlstate";
-
-// With these settings a dead server is noticed within seconds. They come first in the connection
-// string, so that the operator's own settings override them.
-constexpr std::array<absl::string_view, 5> kConnectionDefaults = {
-    "connect_timeout=2", "keepalives_idle=5", "keepalives_interval=2", "keepalives_count=3",
-    "tcp_user_timeout=5000"};
-
-bool IsUri(absl::string_view url) {
-  return absl::StartsWith(url, "postgresql://") || absl::StartsWith(url, "postgres://");
-}
-
-std::string WithDefaults(const std::string& url) {
-  if (!IsUri(url)) return absl::StrCat(absl::StrJoin(kConnectionDefaults, " "), " ", url);
-  const std::string defaults = absl::StrJoin(kConnectionDefaults, "&");
-  const size_t question = url.find('?');
-  if (question == std::string::npos) return absl::StrCat(url, "?", defaults);
-  return absl::StrCat(url.substr(0, question + 1), defaults, "&", url.substr(question + 1));
-}
-
-// The password in `url`; empty if there is none.
-absl::string_view PasswordIn(absl::string_view url) {
-  size_t begin = url.find("password=");
-  if (begin != absl::string_view::npos) {
-    begin += sizeof("password=") - 1;
-    return url.substr(begin, url.find_first_of(" &", begin) - begin);
+QueryRows RowsOf(const std::shared_ptr<PGresult>& result) {
+  const int size = PQntuples(result.get());
+  const int columns = PQnfields(result.get());
+  std::vector<absl::string_view> values;
+  values.reserve(static_cast<size_t>(size) * columns);
+  for (int row = 0; row < size; ++row) {
+    for (int column = 0; column < columns; ++column) {
+      const bool is_null = PQgetisnull(result.get(), row, column) != 0;
+      values.emplace_back(is_null ? nullptr : PQgetvalue(result.get(), row, column),
+                          static_cast<size_t>(PQgetlength(result.get(), row, column)));
+    }
   }
-  const size_t at = url.find('@');
-  const size_t user = url.find("://");
-  if (at == absl::string_view::npos || user == absl::string_view::npos) return {};
-  const size_t colon = url.find(':', user + 3);
-  if (colon == absl::string_view::npos || colon > at) return {};
-  return url.substr(colon + 1, at - colon - 1);
-}
-
-std::string WithoutPassword(absl::string_view text, absl::string_view url) {
-  const absl::string_view password = PasswordIn(url);
-  if (password.empty()) return std::string(absl::StripAsciiWhitespace(text));
-  return absl::StrReplaceAll(absl::StripAsciiWhitespace(text), {{password, "..."}});
-}
-
-// Whether the SQLSTATE is about a condition of the server, such as a full disk, and not about the
-// statement.
-bool IsCondition(absl::string_view sqlstate) {
-  const absl::string_view kind = sqlstate.substr(0, 2);
-  return kind == "40" || kind == "53" || kind == "57" || kind == "58" || sqlstate == "55P03" ||
-         sqlstate == "25006";
-}
-
-absl::Status Refused(const std::string& sqlstate, absl::string_view text) {
-  absl::Status status(
-      IsCondition(sqlstate) ? absl::StatusCode::kAborted : absl::StatusCode::kInternal,
-      absl::StripAsciiWhitespace(text));
-  if (!sqlstate.empty()) status.SetPayload(kSqlStatePayload, absl::Cord(sqlstate));
-  return status;
+  return QueryRows(result, size, columns, std::move(values));
 }
 
 int64_t BootTimeNs() { return absl::ToInt64Nanoseconds(BootNow()); }
-
-// The values of `statement` as libpq takes them.
-std::vector<const char*> Pointers(const Statement& statement) {
-  std::vector<const char*> pointers;
-  pointers.reserve(statement.values().size());
-  for (const std::string& value : statement.values()) pointers.push_back(value.c_str());
-  return pointers;
-}
 
 // The settings that every session needs, whatever defaults the session's role has.
 std::string SessionSettings(absl::string_view purpose) {
@@ -109,14 +51,6 @@ std::string SessionSettings(absl::string_view purpose) {
 
 }  // namespace
 
-struct QueryRows::Data {
-  explicit Data(PGresult* owned) : result(owned) {}
-  ~Data() { PQclear(result); }
-  Data(const Data&) = delete;
-  Data& operator=(const Data&) = delete;
-  PGresult* const result;
-};
-
 struct Database::Connection {
   explicit Connection(PGconn* owned) : session(owned) {}
   ~Connection() { PQfinish(session); }
@@ -124,31 +58,6 @@ struct Database::Connection {
   Connection& operator=(const Connection&) = delete;
   PGconn* const session;
 };
-
-int QueryRows::size() const { return data_ ? PQntuples(data_->result) : 0; }
-
-bool QueryRows::IsNull(int row, int column) const {
-  return PQgetisnull(data_->result, row, column) != 0;
-}
-
-absl::string_view QueryRows::Text(int row, int column) const {
-  return absl::string_view(PQgetvalue(data_->result, row, column),
-                           static_cast<size_t>(PQgetlength(data_->result, row, column)));
-}
-
-int64_t QueryRows::Int(int row, int column) const {
-  int64_t value = 0;
-  BERTH_CHECK(absl::SimpleAtoi(Text(row, column), &value));
-  return value;
-}
-
-bool QueryRows::Bool(int row, int column) const { return Text(row, column) == "t"; }
-
-std::string QueryRows::Bytes(int row, int column) const {
-  const absl::string_view text = Text(row, column);
-  BERTH_CHECK(absl::StartsWith(text, "\\x"));
-  return absl::HexStringToBytes(text.substr(2));
-}
 
 absl::StatusOr<std::unique_ptr<Database>> Database::Connect(const std::string& url,
                                                             absl::string_view purpose) {
@@ -195,27 +104,27 @@ absl::Status Database::Begin(const Call& call) {
 
 absl::Status Database::End(QueryRows* rows) {
   BERTH_CHECK(under_way_);
-  std::shared_ptr<const QueryRows::Data> last;
-  std::shared_ptr<const QueryRows::Data> tuples;
+  std::shared_ptr<PGresult> last;
+  std::shared_ptr<PGresult> tuples;
   // The last result is that of the last statement, or the failure that ended the call.
   while (PGresult* const result = sent_ ? PQgetResult(connection_->session) : nullptr) {
-    last = std::make_shared<const QueryRows::Data>(result);
+    last = std::shared_ptr<PGresult>(result, PQclear);
     BERTH_CHECK(PQresultStatus(result) != PGRES_COPY_IN &&
                 PQresultStatus(result) != PGRES_COPY_OUT);
     if (PQresultStatus(result) == PGRES_TUPLES_OK) tuples = last;
   }
   under_way_ = false;
   call_began_ns_ = 0;
-  const ExecStatusType kind = last ? PQresultStatus(last->result) : PGRES_FATAL_ERROR;
+  const ExecStatusType kind = last ? PQresultStatus(last.get()) : PGRES_FATAL_ERROR;
   if (kind == PGRES_COMMAND_OK || kind == PGRES_TUPLES_OK) {
-    if (rows != nullptr) rows->data_ = std::move(tuples);
+    if (rows != nullptr) *rows = tuples ? RowsOf(tuples) : QueryRows();
     return absl::OkStatus();
   }
-  const char* const sqlstate = last ? PQresultErrorField(last->result, PG_DIAG_SQLSTATE) : nullptr;
+  const char* const sqlstate = last ? PQresultErrorField(last.get(), PG_DIAG_SQLSTATE) : nullptr;
   const std::string text =
-      last ? PQresultErrorMessage(last->result) : PQerrorMessage(connection_->session);
+      last ? PQresultErrorMessage(last.get()) : PQerrorMessage(connection_->session);
   if (PQstatus(connection_->session) == CONNECTION_OK) {
-    return Refused(sqlstate == nullptr ? "" : sqlstate, text);
+    return SqlRefusal(sqlstate == nullptr ? "" : sqlstate, text);
   }
   broken_ = true;
   return absl::UnavailableError(
@@ -229,45 +138,21 @@ absl::Status Database::Run(absl::string_view sql, QueryRows* rows) {
 }
 
 absl::Status Database::RunPrepared(absl::string_view before, const Statement& statement,
-                                   QueryRows* rows) {
-  return RunPrepared(before, statement, "", rows);
-}
-
-// Chooses a number for a statement with the text `text`, and appends to `sql` what prepares the
-// statement under that number. To be followed by KeepPrepared if `sql` succeeds.
-int Database::AppendPrepare(absl::string_view text, std::string* sql) {
-  if (last_prepared_ - last_forgotten_ >= kPreparedMax) {
-    prepared_.clear();
-    forgets_ = true;
-    absl::StrAppend(sql, "DEALLOCATE ALL; ");
-  }
-  // Each number is used only once: after a failure nobody knows whether a statement has the number.
-  const int number = ++last_prepared_;
-  absl::StrAppend(sql, "PREPARE s", number, " AS ", text);
-  return number;
-}
-
-void Database::KeepPrepared(const std::string& text, int number) {
-  if (std::exchange(forgets_, false)) last_forgotten_ = number - 1;
-  prepared_.emplace(text, number);
-}
-
-absl::Status Database::RunPrepared(absl::string_view before, const Statement& statement,
                                    absl::string_view after, QueryRows* rows) {
-  std::string text = statement.WithParameters();
+  const std::string text = statement.WithParameters();
   std::string sql(before);
-  if (const auto known = prepared_.find(text); known != prepared_.end()) {
-    absl::StrAppend(&sql, "EXECUTE s", known->second, statement.ValueList(), after);
+  if (const std::string name = prepared_.NameOf(text); !name.empty()) {
+    absl::StrAppend(&sql, "EXECUTE ", name, statement.ValueList(), after);
     absl::Status status = Run(sql, rows);
     // The failure may mean that the prepared statement has become invalid, for example because the
     // type of a column changed. The next call prepares the statement anew.
-    if (!status.ok()) prepared_.erase(known);
+    if (!status.ok()) prepared_.Forget(text);
     return status;
   }
-  const int number = AppendPrepare(text, &sql);
-  absl::StrAppend(&sql, "; EXECUTE s", number, statement.ValueList(), after);
+  const std::string name = prepared_.AppendPrepare(text, &sql);
+  absl::StrAppend(&sql, "; EXECUTE ", name, statement.ValueList(), after);
   BERTH_RETURN_IF_ERROR(Run(sql, rows));
-  KeepPrepared(text, number);
+  prepared_.KeepChosen(text);
   return absl::OkStatus();
 }
 
@@ -275,7 +160,7 @@ absl::Status Database::RunAndCommit(const Statement& statement, QueryRows* rows)
   if (statement.size() < kLongStatement) {
     return SureOfCommit(RunPrepared("", statement, "; COMMIT", rows));
   }
-  const std::vector<const char*> values = Pointers(statement);
+  const std::vector<const char*> values = statement.Pointers();
   BERTH_RETURN_IF_ERROR(Begin([&](PGconn* session) {
     return PQsendQueryParams(session, statement.WithParameters().c_str(),
                              static_cast<int>(values.size()), nullptr, values.data(), nullptr,
@@ -286,26 +171,19 @@ absl::Status Database::RunAndCommit(const Statement& statement, QueryRows* rows)
 }
 
 absl::Status Database::Send(const Statement& statement) {
-  std::string text = statement.WithParameters();
-  auto known = prepared_.find(text);
-  if (known == prepared_.end()) {
+  sent_text_ = statement.WithParameters();
+  std::string name = prepared_.NameOf(sent_text_);
+  if (name.empty()) {
     std::string sql;
-    const int number = AppendPrepare(text, &sql);
+    name = prepared_.AppendPrepare(sent_text_, &sql);
     BERTH_RETURN_IF_ERROR(Run(sql, nullptr));
-    KeepPrepared(text, number);
-    known = prepared_.find(text);
+    prepared_.KeepChosen(sent_text_);
   }
-  const std::string name = absl::StrCat("s", known->second);
-  const std::vector<const char*> values = Pointers(statement);
-  sent_text_ = std::move(text);
+  const std::vector<const char*> values = statement.Pointers();
   return Begin([&](PGconn* session) {
     return PQsendQueryPrepared(session, name.c_str(), static_cast<int>(values.size()),
                                values.data(), nullptr, nullptr, 0);
   });
-}
-
-bool Database::HasPrepared(const Statement& statement) const {
-  return prepared_.contains(statement.WithParameters());
 }
 
 bool Database::AwaitAnswer(int event, absl::Duration limit) {
@@ -328,7 +206,7 @@ absl::Status Database::Receive(QueryRows* rows) {
     status = absl::InternalError("a transaction is open");
   }
   status = SureOfCommit(std::move(status));
-  if (!status.ok()) prepared_.erase(sent_text_);  // as in RunPrepared
+  if (!status.ok()) prepared_.Forget(sent_text_);  // as in RunPrepared
   return status;
 }
 
@@ -354,11 +232,6 @@ void Database::Shut() {
 void Database::ShutIfSlow(absl::Duration limit) {
   const int64_t began_ns = call_began_ns_;
   if (began_ns != 0 && absl::Nanoseconds(BootTimeNs() - began_ns) >= limit) Shut();
-}
-
-std::string SqlStateOf(const absl::Status& status) {
-  const auto payload = status.GetPayload(kSqlStatePayload);
-  return payload ? std::string(*payload) : std::string();
 }
 
 absl::StatusOr<std::unique_ptr<Database>> ConnectToPrimary(const std::string& url,

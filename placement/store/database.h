@@ -11,33 +11,16 @@
 #include <memory>
 #include <string>
 
-#include "absl/container/flat_hash_map.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "placement/ground/status_macros.h"
+#include "placement/store/prepared_statements.h"
+#include "placement/store/query_rows.h"
+#include "placement/store/sql_state.h"
 #include "placement/store/statement.h"
 
 namespace berth::placement {
-
-// The rows that one statement returned. Rows and columns are numbered from 0. Reading a value as a
-// type that it does not have, for example a name as Int, ends the process. Cheap to copy.
-class QueryRows {
- public:
-  int size() const;
-  bool IsNull(int row, int column) const;
-  // The text stays valid as long as this object or a copy of it exists.
-  absl::string_view Text(int row, int column) const;
-  int64_t Int(int row, int column) const;
-  bool Bool(int row, int column) const;
-  // The bytes in a bytea column.
-  std::string Bytes(int row, int column) const;
-
- private:
-  friend class Database;
-  struct Data;
-  std::shared_ptr<const Data> data_;
-};
 
 class Database {
  public:
@@ -64,7 +47,9 @@ class Database {
   // in a semicolon. The first call with a text prepares the text as a statement of this connection;
   // later calls execute the prepared statement. REQUIRES: `statement` is a SELECT, INSERT, UPDATE
   // or DELETE, and everything that differs from call to call is one of its values.
-  absl::Status RunPrepared(absl::string_view before, const Statement& statement, QueryRows* rows);
+  absl::Status RunPrepared(absl::string_view before, const Statement& statement, QueryRows* rows) {
+    return RunPrepared(before, statement, "", rows);
+  }
   // Runs `statement` in the open transaction and commits. A short statement is prepared like in
   // RunPrepared and takes one round trip. A long one sends its values as parameters and takes two
   // round trips. `*rows` gets the rows of `statement`; `rows` may be null. Fails with
@@ -78,7 +63,9 @@ class Database {
   // next call must be Receive.
   absl::Status Send(const Statement& statement);
   // Whether `statement` is prepared already, so that Send makes no round trip.
-  bool HasPrepared(const Statement& statement) const;
+  bool HasPrepared(const Statement& statement) const {
+    return !prepared_.NameOf(statement.WithParameters()).empty();
+  }
   // Waits until the answer to the statement that Send sent can be received without waiting, or
   // until the file descriptor `event` can be read, at most for `limit`. Returns whether the answer
   // can be received.
@@ -107,8 +94,8 @@ class Database {
   // Ends the call that Begin began: waits for its results. `*rows` gets the last result with rows,
   // or an empty one. Fails as Run.
   absl::Status End(QueryRows* rows);
-  int AppendPrepare(absl::string_view text, std::string* sql);
-  void KeepPrepared(const std::string& text, int number);
+  // As the public RunPrepared, with `after` behind the statement in the same message. `after` is
+  // empty or begins with a semicolon.
   absl::Status RunPrepared(absl::string_view before, const Statement& statement,
                            absl::string_view after, QueryRows* rows);
   // Checks `status`, the result of a COMMIT, and returns it. Exception: if PostgreSQL itself did
@@ -120,23 +107,13 @@ class Database {
   bool broken_ = false;
   bool under_way_ = false;  // Begin was called, End was not
   bool sent_ = false;       // libpq has taken the message of the last call
-  // prepared_: the number of each statement that is prepared on this connection, by its text.
-  // last_prepared_: the newest number that was given to a statement. last_forgotten_: the newest
-  // number that was deallocated. forgets_: the present call deallocates all statements. sent_text_:
-  // the text of the statement that Send sent last.
-  absl::flat_hash_map<std::string, int> prepared_;
-  int last_prepared_ = 0;
-  int last_forgotten_ = 0;
-  bool forgets_ = false;
-  std::string sent_text_;
+  PreparedStatements prepared_;
+  std::string sent_text_;  // of the statement that Send sent last
   std::atomic<int64_t> call_began_ns_{0};  // on the boot clock; 0: no call
   // A second file descriptor of the same socket, for Shut. libpq may close its own descriptor at
   // any time, and another file could then get the same number.
   int socket_ = -1;
 };
-
-// The SQLSTATE of `status`, a failure of Database::Run; empty if the failure has none.
-std::string SqlStateOf(const absl::Status& status);
 
 // Like Database::Connect, but also fails with kUnavailable if the server is a standby. A standby
 // that is late would look like a database that went back in time.

@@ -24,6 +24,13 @@ std::string Statement::WithParameters() const {
   return sql;
 }
 
+std::vector<const char*> Statement::Pointers() const {
+  std::vector<const char*> pointers;
+  pointers.reserve(values_.size());
+  for (const std::string& value : values_) pointers.push_back(value.c_str());
+  return pointers;
+}
+
 std::string Statement::ValueList() const {
   std::string list;
   list.reserve(value_bytes_ + 3 * values_.size() + 1);

@@ -28,6 +28,8 @@ class Statement {
   // The text with $1, $2 and so on at the places where the values belong.
   std::string WithParameters() const;
   const std::vector<std::string>& values() const { return values_; }
+  // The values as C strings. Valid as long as this object and not appended to.
+  std::vector<const char*> Pointers() const;
   // The values as SQL literals in parentheses, "('…','…')"; empty if there are no values.
   std::string ValueList() const;
 

@@ -172,6 +172,39 @@ TEST(Literals, SurviveTheTrip) {
   EXPECT_EQ(rows.Bytes(0, 0), bytes);
 }
 
+TEST(QueryRows, OutliveTheirConnection) {
+  QueryRows one;
+  QueryRows several;
+  {
+    auto database = ConnectOrDie(NewDatabase());
+    ASSERT_EQ(database->Run("SELECT 'a', NULL, '' UNION ALL SELECT 'b', 'c', 'd'", &one),
+              absl::OkStatus());
+    ASSERT_EQ(
+        database->Run("SELECT 1; SELECT 'a', NULL, '' UNION ALL SELECT 'b', 'c', 'd'", &several),
+        absl::OkStatus());
+  }
+  for (const QueryRows& rows : {one, several}) {
+    ASSERT_EQ(rows.size(), 2);
+    EXPECT_EQ(rows.Text(0, 0), "a");
+    EXPECT_TRUE(rows.IsNull(0, 1));
+    EXPECT_EQ(rows.Text(0, 1), "");
+    EXPECT_FALSE(rows.IsNull(0, 2));
+    EXPECT_EQ(rows.Text(0, 2), "");
+    EXPECT_EQ(rows.Text(1, 0), "b");
+    EXPECT_EQ(rows.Text(1, 1), "c");
+    EXPECT_EQ(rows.Text(1, 2), "d");
+  }
+}
+
+TEST(QueryRowsDeathTest, AValueThatIsNotThereEndsTheProcess) {
+  const QueryRows rows(nullptr, 1, 2, {"a", "b"});
+  EXPECT_EQ(rows.Text(0, 1), "b");
+  EXPECT_DEATH(rows.Text(0, 2), "BERTH_CHECK");
+  EXPECT_DEATH(rows.Text(1, 0), "BERTH_CHECK");
+  EXPECT_DEATH(rows.Int(0, 0), "BERTH_CHECK");
+  EXPECT_DEATH(QueryRows().Text(0, 0), "BERTH_CHECK");
+}
+
 Statement ValueAnd(int number, absl::string_view column, absl::string_view type) {
   Statement statement;
   statement.Append("SELECT 1000 / ");

@@ -1,0 +1,20 @@
+// The operator's connection string: what is added to it, and what is never shown of it. Pure.
+#ifndef BERTH_PLACEMENT_STORE_CONNECTION_STRING_H_
+#define BERTH_PLACEMENT_STORE_CONNECTION_STRING_H_
+
+#include <string>
+
+#include "absl/strings/string_view.h"
+
+namespace berth::placement {
+
+// `url` with settings by which a dead server is noticed within seconds. They come first, so that
+// the operator's own settings override them.
+std::string WithDefaults(const std::string& url);
+
+// `text` without the password that is in `url`, and without white space at its ends.
+std::string WithoutPassword(absl::string_view text, absl::string_view url);
+
+}  // namespace berth::placement
+
+#endif  // BERTH_PLACEMENT_STORE_CONNECTION_STRING_H_
