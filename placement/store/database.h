@@ -1,8 +1,8 @@
 // Database: one connection to PostgreSQL.
 //
-// Turns the errors of libpq into statuses; no other file includes libpq. A broken connection stays
-// broken: the caller opens a new one. Not thread-safe, with two exceptions: any thread may call
-// Shut and ShutIfSlow, to make a call that hangs in another thread fail.
+// Turns the errors of libpqxx and of libpq into statuses; no other file includes either library. A
+// broken connection stays broken: the caller opens a new one. Not thread-safe, with two exceptions:
+// any thread may call Shut and ShutIfSlow, to make a call that hangs in another thread fail.
 #ifndef BERTH_PLACEMENT_STORE_DATABASE_H_
 #define BERTH_PLACEMENT_STORE_DATABASE_H_
 
@@ -40,13 +40,14 @@ class Database {
   //                 disk, a standby. The failed statement and its transaction had no effect
   //   kInternal     PostgreSQL refused this statement. The statement and its transaction had no
   //                 effect. The message contains PostgreSQL's text: for the log, never for a client
-  // SqlStateOf returns the SQLSTATE of the failure. After a failure in an open transaction the
-  // caller runs ROLLBACK.
+  // SqlStateOf returns the SQLSTATE of the failure; 08000 may stand for any SQLSTATE of class 08.
+  // After a failure in an open transaction the caller runs ROLLBACK.
   absl::Status Run(absl::string_view sql, QueryRows* rows);
   // Runs `before` and `statement` in one round trip, otherwise like Run. `before` is empty or ends
   // in a semicolon. The first call with a text prepares the text as a statement of this connection;
   // later calls execute the prepared statement. REQUIRES: `statement` is a SELECT, INSERT, UPDATE
-  // or DELETE, and everything that differs from call to call is one of its values.
+  // or DELETE, and everything that differs from call to call is one of its values. A value that is
+  // no UTF-8 fails with kInternal and the SQLSTATE 22021.
   absl::Status RunPrepared(absl::string_view before, const Statement& statement, QueryRows* rows) {
     return RunPrepared(before, statement, "", rows);
   }
@@ -84,16 +85,20 @@ class Database {
   bool broken() const { return broken_; }
 
  private:
-  struct Connection;
-  explicit Database(std::unique_ptr<Connection> connection);
+  class Session;
+  explicit Database(std::unique_ptr<Session> session);
 
-  // Begins a call: `call` hands a message to libpq and returns whether libpq has taken it. If libpq
-  // has not, End says why. Fails if the connection is known to be broken.
-  template <typename Call>
-  absl::Status Begin(const Call& call);
-  // Ends the call that Begin began: waits for its results. `*rows` gets the last result with rows,
-  // or an empty one. Fails as Run.
-  absl::Status End(QueryRows* rows);
+  // Begins a call. Fails if the connection is known to be broken.
+  absl::Status Begin();
+  // Ends the call that Begin began, and returns `status`; or kUnavailable if the connection broke.
+  absl::Status End(absl::Status status);
+  // Waits for the results of the message that was sent, and ends the call. `*rows` gets the last
+  // result with rows, or an empty one. Fails as Run.
+  absl::Status Collect(QueryRows* rows);
+  // Like Run, for one statement; libpqxx sends it and makes its result.
+  absl::Status RunStatement(const std::string& sql, QueryRows* rows);
+  // Like Run, through libpq's handle.
+  absl::Status RunMessage(const std::string& sql, QueryRows* rows);
   // As the public RunPrepared, with `after` behind the statement in the same message. `after` is
   // empty or begins with a semicolon.
   absl::Status RunPrepared(absl::string_view before, const Statement& statement,
@@ -102,11 +107,13 @@ class Database {
   // not report the failure, e.g. because this process has no memory, nobody knows whether the
   // commit took effect. Then gives up the connection and returns kUnavailable.
   absl::Status SureOfCommit(absl::Status status);
+  // Gives up the connection, because nobody knows what the present call has done.
+  absl::Status GiveUp(absl::string_view why);
 
-  std::unique_ptr<Connection> connection_;
+  std::unique_ptr<Session> session_;
   bool broken_ = false;
   bool under_way_ = false;  // Begin was called, End was not
-  bool sent_ = false;       // libpq has taken the message of the last call
+  bool sent_ = false;       // libpq has taken the message of the last call through the handle
   PreparedStatements prepared_;
   std::string sent_text_;  // of the statement that Send sent last
   std::atomic<int64_t> call_began_ns_{0};  // on the boot clock; 0: no call

@@ -31,29 +31,6 @@ std::vector<const char*> Statement::Pointers() const {
   return pointers;
 }
 
-std::string Statement::ValueList() const {
-  std::string list;
-  list.reserve(value_bytes_ + 3 * values_.size() + 1);
-  for (const std::string& value : values_) {
-    list.push_back(list.empty() ? '(' : ',');
-    AppendQuoted(value, &list);
-  }
-  if (!list.empty()) list.push_back(')');
-  return list;
-}
-
-void AppendQuoted(absl::string_view text, std::string* sql) {
-  sql->push_back('\'');
-  while (true) {
-    const size_t quote = text.find('\'');
-    absl::StrAppend(sql, text.substr(0, quote));
-    if (quote == absl::string_view::npos) break;
-    absl::StrAppend(sql, "''");
-    text.remove_prefix(quote + 1);
-  }
-  sql->push_back('\'');
-}
-
 std::string BytesText(absl::string_view bytes) {
   return absl::StrCat("\\x", absl::BytesToHexString(bytes));
 }

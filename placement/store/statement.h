@@ -30,8 +30,6 @@ class Statement {
   const std::vector<std::string>& values() const { return values_; }
   // The values as C strings. Valid as long as this object and not appended to.
   std::vector<const char*> Pointers() const;
-  // The values as SQL literals in parentheses, "('…','…')"; empty if there are no values.
-  std::string ValueList() const;
 
  private:
   std::string text_;
@@ -40,8 +38,6 @@ class Statement {
   size_t value_bytes_ = 0;
 };
 
-// Appends `text` to `sql` as an SQL literal with its quotes. REQUIRES: no U+0000.
-void AppendQuoted(absl::string_view text, std::string* sql);
 // The text form of a PostgreSQL bytea that holds `bytes`.
 std::string BytesText(absl::string_view bytes);
 

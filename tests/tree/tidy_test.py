@@ -81,7 +81,9 @@ FOLDER_SOURCES_MAX = 40
 
 # (files, what they may not include, files that may after all, why)
 ARROWS = [
-    (PRODUCT, r"libpq", ("placement/store/database.*",), "libpq ends in placement/store/database.*"),
+    (PRODUCT + ("tests/*",), r"(postgresql/)?libpq|pqxx/",
+     ("placement/store/database.*", "tests/placement/store/lock_holder_test.cc"),
+     "libpq and libpqxx end in placement/store/database.*"),
     (PRODUCT, r"yaml-cpp/", ("tracker/settings/provider_yaml.*",), "yaml-cpp ends in tracker/settings/provider_yaml.*"),
     (PRODUCT, r"libvirt/", ("tracker/hypervisor/*",), "libvirt ends in tracker/hypervisor/"),
     (("placement/*",), GRPC + r"|berth/", (), "placement/ knows no gRPC and no wire messages"),
@@ -317,10 +319,12 @@ LONG = "void F() {\n" + "  G();\n" * FUNCTION_LINES_MAX + "}\n"
 TRIALS = [
     (check_include_arrows, [
         {"placement/ledger/a.cc": "#include <libpq-fe.h>"}, {"placement/store/rows.cc": "#include <libpq-fe.h>"},
+        {"placement/store/query_rows.h": "#include <pqxx/result>"}, {"tests/e2e/a.cc": "#include <pqxx/pqxx>"},
         {"tracker/audit/a.cc": "#include <libvirt/libvirt.h>"}, {"placement/search/a.cc": "#include <grpcpp/grpcpp.h>"},
         {"services/wire/a.cc": "#include <grpcpp/grpcpp.h>"}, {"tests/e2e/a.cc": '#include "tests/placement/ledger/race.h"'},
         {"tracker/audit/a.cc": '#include "berth/tracker/v1/tracker.pb.h"'},
-    ], {"placement/store/database.cc": "#include <libpq-fe.h>", "tracker/uplink/a.cc": "#include <grpcpp/grpcpp.h>",
+    ], {"placement/store/database.cc": "#include <libpq-fe.h>\n#include <pqxx/result>",
+        "tracker/uplink/a.cc": "#include <grpcpp/grpcpp.h>",
         "tests/e2e/a.cc": '#include "tests/processes/a.h"', "tracker/hypervisor/a.cc": "#include <libvirt/libvirt.h>"}),
     (check_rooms, [
         {"placement/ledger/a.h": '#include "services/wire/a.h"'}, {"placement/state/a.cc": '#include "tracker/facts/a.h"'},

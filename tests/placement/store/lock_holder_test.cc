@@ -39,7 +39,8 @@ bool AwaitHolder(Database& observer, const std::string& state, const std::string
 }
 
 // A client that was paused before it has told the server that its message is complete: PostgreSQL
-// calls such a session active.
+// calls such a session active. This client uses libpq, because the product never sends such a
+// message.
 TEST(LockHolder, OfAMessageThatIsNotCompleteIsEnded) {
   const std::string url = NewDatabase();
   auto observer = ConnectOrDie(url);
