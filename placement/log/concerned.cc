@@ -70,8 +70,12 @@ class Collector {
     SortOnce(&nodes_);
     std::vector<NodeNews> news;
     for (const auto& [node, at] : nodes_) {
-      if (news.empty() || news.back().node != node) news.push_back({node, at == kRenewed, {}});
-      if (at != kRenewed) news.back().changes.push_back(at);
+      if (news.empty() || news.back().node != node) news.emplace_back().node = node;
+      if (at == kRenewed) {
+        news.back().renewed = true;
+      } else {
+        news.back().changes.push_back(at);
+      }
     }
     return news;
   }

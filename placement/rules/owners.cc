@@ -79,7 +79,7 @@ OwnedNames CountedAt(const Belongings& of, const OwnedPlace& place) {
                    of.parts);
 }
 
-OwnedNames Without(OwnedNames names, const OwnedNames& others) {
+OwnedNames Minus(OwnedNames names, const OwnedNames& others) {
   for (const std::string& name : others) names.erase(name);
   return names;
 }
@@ -171,10 +171,10 @@ absl::Status CheckOwners(const State& state, const OwnersWrite& write) {
   const Belongings after{write.after, MigrationsAfter(state, write.after.id, write.migration),
                          write.read_held(write.after)};
   for (const OwnedPlace& place : PlacesOf(after)) {
-    const OwnedNames given = Without(NamedAt(after, place), NamedWithin(before, place));
+    const OwnedNames given = Minus(NamedAt(after, place), NamedWithin(before, place));
     if (!given.empty() && !IsOfTracker(write, place)) return DenyGift(write, *given.begin(), place);
     BERTH_RETURN_IF_ERROR(
-        CheckFree(state, write, place, Without(CountedAt(after, place), CountedAt(before, place))));
+        CheckFree(state, write, place, Minus(CountedAt(after, place), CountedAt(before, place))));
   }
   return absl::OkStatus();
 }

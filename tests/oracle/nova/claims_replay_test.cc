@@ -217,6 +217,7 @@ TEST(NovaReplay, NamedUnitsThatNoRecordHas) {
   Json line = Claim();
   line["setup"]["named_units"] = {{"PMEM", {"ns0", "ns1"}}};
   line["setup"].erase("cells");
+  line["setup"]["flavors"]["f1"]["extra_specs"] = Json::object();
   line["start"].erase("cells");
   Json created = Created("a");
   created["record"]["numa"] = nullptr;
@@ -245,6 +246,7 @@ TEST(NovaReplay, DevicesOfInstancesThatDoNotCount) {
   line["setup"]["pci_devices"] = {
       {{"address", "0000:81:00.0"}, {"numa_cell", nullptr}, {"policy", "legacy"}}};
   line["setup"].erase("cells");
+  line["setup"]["flavors"]["f1"]["extra_specs"] = Json::object();
   line["start"].erase("cells");
   const auto created = [](const std::string& uuid) {
     Json step = Created(uuid);

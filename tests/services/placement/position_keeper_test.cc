@@ -95,7 +95,7 @@ TEST_F(PositionKeeperTest, ADirectoryThatHangsDoesNotHoldUpTheEnd) {
   EXPECT_FALSE(keeper.Stop(BootNow()));
   // The thread ends with its write, and tells nobody.
   const int reader = GoOn();
-  EXPECT_TRUE(LedgerRunner::Eventually([this] { return access(path_.c_str(), F_OK) == 0; }));
+  EXPECT_TRUE(LedgerRunner::Eventually([this] { return ::access(path_.c_str(), F_OK) == 0; }));
   EXPECT_THAT(told(), SizeIs(1));
   close(reader);
 }

@@ -112,7 +112,7 @@ TEST(Accounting, AnIsolatedEmulatorCountsAsADedicatedCpu) {
   const auto claim = ClaimInstance(ClaimSettings(), request, &account);
   ASSERT_TRUE(claim.ok()) << claim.status();
   EXPECT_EQ(account.used().vcpus, 3);  // T-142
-  EXPECT_EQ(account.pcpus_used(), 3);  // T-110
+  EXPECT_EQ(account.promised().claims.pcpus, 3);  // T-110
   account.PutInstance(claim->instance);
   Records records;
   records.allocations = {Holds("a", {{"PCPU", 3}, {"MEMORY_MB", 1024}, {"DISK_GB", 10}})};

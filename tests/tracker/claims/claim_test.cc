@@ -50,11 +50,11 @@ TEST(ClaimInstance, ReadsTheFlavorIfTheRecordDoesNotSayWhatIsWanted) {
   specs = {{"hw:cpu_policy", "exclusive"}};
   const absl::Status malformed = ClaimInstance(Settings(), request, &account).status();
   EXPECT_EQ(malformed.code(), absl::StatusCode::kInvalidArgument);
-  EXPECT_THAT(malformed.message(), StartsWith("hw:cpu_policy"));
+  EXPECT_THAT(std::string(malformed.message()), StartsWith("hw:cpu_policy"));
   specs = {{"hw:cpu_policy", "dedicated"}, {"pci_passthrough:alias", "gpu:1"}};
   const absl::Status unknown = ClaimInstance(Settings(), request, &account).status();
   EXPECT_EQ(unknown.code(), absl::StatusCode::kNotFound);
-  EXPECT_THAT(unknown.message(),
+  EXPECT_THAT(std::string(unknown.message()),
               StartsWith("instance.flavor.extra_specs[pci_passthrough:alias] "));  // T-244
   EXPECT_EQ(account, before);                                                      // T-156
   specs["pci_passthrough:alias"] = "nic:1";
