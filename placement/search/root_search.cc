@@ -117,7 +117,7 @@ void RootSearch::Choose(int slot, int option) {
   if (plan_.slots_interact) {
     for (int set : apart_of_[slot]) ++occupied_[set * options_.size() + option];
     for (const SlotDemand& demand : plan_.slots[slot].demands) {
-      room(option, demand.class_index) -= demand.amount;
+      AddRoom(option, demand, -demand.amount);
     }
   }
   if (covered_.empty() || IsSuffixed(slot)) return;
@@ -134,7 +134,7 @@ void RootSearch::Undo(int slot) {
   if (plan_.slots_interact) {
     for (int set : apart_of_[slot]) --occupied_[set * options_.size() + option];
     for (const SlotDemand& demand : plan_.slots[slot].demands) {
-      room(option, demand.class_index) += demand.amount;
+      AddRoom(option, demand, demand.amount);
     }
   }
   if (covered_.empty() || IsSuffixed(slot)) return;
@@ -146,12 +146,12 @@ void RootSearch::Undo(int slot) {
 void RootSearch::ListOptions(const std::vector<const SharingProvider*>& foreign) {
   options_.clear();
   for (const auto& [id, position] : (*tree_)->shape->by_id) {
-    options_.push_back({tree_, position, id, false});
+    options_.push_back({tree_, position, id, false, 0});
   }
   if (foreign.empty()) return;
   const auto own_end = static_cast<std::ptrdiff_t>(options_.size());
   for (const SharingProvider* sharing : foreign) {
-    options_.push_back({&sharing->tree, sharing->position, sharing->id, true});
+    options_.push_back({&sharing->tree, sharing->position, sharing->id, true, 0});
   }
   std::inplace_merge(options_.begin(), options_.begin() + own_end, options_.end(),
                      [](const Option& a, const Option& b) { return a.id < b.id; });
@@ -208,15 +208,28 @@ bool RootSearch::ServesTogether(const Option& option, const PlannedGroup& group)
          IsInNoneOf(root, group.forbidden_aggregates);
 }
 
+// Of the inventories that the options have, not of each class of the plan for each option: the
+// memory that this takes is in proportion to what the state holds, whatever the request names.
 void RootSearch::MeasureRoom() {
-  room_.assign(options_.size() * plan_.classes.size(), 0);
-  for (int s = 0; s < static_cast<int>(options_.size()); ++s) {
-    const Option& option = options_[s];
-    for (int c = 0; c < static_cast<int>(plan_.classes.size()); ++c) {
-      const int row = option.config().FindInventory(plan_.classes[c]);
-      if (row >= 0) room(s, c) = RoomFor(**option.tree, option.position, row);
+  room_.clear();
+  for (Option& option : options_) {
+    option.first_room = room_.size();
+    const int rows = static_cast<int>(option.config().inventories.size());
+    for (int row = 0; row < rows; ++row) {
+      room_.push_back(RoomFor(**option.tree, option.position, row));
     }
   }
+}
+
+Amount RootSearch::room(int option, int class_index) const {
+  const int row = options_[option].config().FindInventory(plan_.classes[class_index]);
+  return row < 0 ? 0 : room_[options_[option].first_room + static_cast<size_t>(row)];
+}
+
+void RootSearch::AddRoom(int option, const SlotDemand& demand, Amount amount) {
+  const int row = options_[option].config().FindInventory(plan_.classes[demand.class_index]);
+  BERTH_CHECK(row >= 0);  // FillDomains left out options without the class
+  room_[options_[option].first_room + static_cast<size_t>(row)] += amount;
 }
 
 void RootSearch::NoteRequired() {

@@ -43,7 +43,8 @@ struct Option {
   const TreePtr* tree = nullptr;
   int position = 0;
   ProviderId id;
-  bool foreign = false;  // a sharing provider of another tree
+  bool foreign = false;   // a sharing provider of another tree
+  size_t first_room = 0;  // in RootSearch's room_: its first inventory's
   const ProviderConfig& config() const { return (*tree)->config(position); }
 };
 
@@ -122,12 +123,10 @@ class RootSearch {
   bool Place(int slot, const std::vector<std::vector<int>>& remaining, std::vector<bool>& tried);
 
   int slot_count() const { return static_cast<int>(plan_.slots.size()); }
-  Amount& room(int option, int class_index) {
-    return room_[option * static_cast<int>(plan_.classes.size()) + class_index];
-  }
-  Amount room(int option, int class_index) const {
-    return room_[option * static_cast<int>(plan_.classes.size()) + class_index];
-  }
+  // What the option can still give of the class. Zero: it has no inventory of the class.
+  Amount room(int option, int class_index) const;
+  // Adds to it. REQUIRES: the option has an inventory of the class.
+  void AddRoom(int option, const SlotDemand& demand, Amount amount);
 
   const SearchPlan& plan_;
   StepBudget& budget_;
@@ -135,7 +134,7 @@ class RootSearch {
   const TreePtr* tree_ = nullptr;
   std::vector<Option> options_;            // sorted by id
   std::vector<std::vector<int>> domains_;  // by slot: options, sorted
-  std::vector<Amount> room_;               // by option and class: what the option can still give
+  std::vector<Amount> room_;               // by option and inventory: what it can still give
   std::vector<bool> has_required_;         // by option and required term of the unsuffixed group
   bool single_ = false;
 

@@ -1,5 +1,9 @@
 // Wide trees: many equal groups over many equal providers. Candidates are found one by one, and a
 // request that cannot be met is refused without trying all combinations (P-216, P-219).
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <fstream>
 #include <set>
 #include <string>
 
@@ -7,6 +11,7 @@
 #include "gtest/gtest.h"
 #include "placement/search/search.h"
 #include "tests/worlds/request_notation.h"
+#include "tests/worlds/seed.h"
 #include "tests/worlds/world.h"
 
 namespace berth::placement {
@@ -85,6 +90,39 @@ TEST(SearchWide, CombinationsAreMadeOneByOne) {
   EXPECT_EQ(ask("r VCPU:1,MEMORY_MB:1,DISK_GB:1 limit 10"), 10u);   // P-217: of 8000
   EXPECT_EQ(ask(absl::StrCat(Groups(8), "; none limit 10")), 10u);  // P-218: of 20^8
   EXPECT_EQ(ask(absl::StrCat(Groups(8), "; iso limit 10")), 10u);   // P-218
+}
+
+// What a search keeps of each provider's free amounts are the inventories that the provider has. A
+// number for each class of the request would be 30 MB here, and there is room for half of that.
+TEST(SearchWide, MemoryIsThatOfTheInventories) {
+  if (kSanitized) return;  // a sanitizer's memory is not the search's
+  constexpr int kClasses = 250;  // of each of five groups
+  std::string notation = "host{VCPU:1}\n";
+  std::string groups;
+  for (int g = 0; g < 5; ++g) {
+    std::string resources;
+    std::string inventories;
+    for (int c = 0; c < kClasses; ++c) {
+      absl::StrAppend(&resources, c > 0 ? "," : "", "CUSTOM_", g, "_", c, ":1");
+      absl::StrAppend(&inventories, c > 0 ? ", " : "", "CUSTOM_", g, "_", c, ":8");
+    }
+    absl::StrAppend(&notation, "  big", g, "{", inventories, "}\n");
+    absl::StrAppend(&groups, "; r._", g, " ", resources);
+  }
+  for (int c = 0; c < 3'000; ++c) absl::StrAppend(&notation, "  c", c, "\n");
+  World world(notation);
+  const CandidateRequest request = ParseRequest(world, absl::StrCat(groups.substr(2), "; iso"));
+  const auto search = [&] {
+    std::ifstream statm("/proc/self/statm");
+    rlim_t pages = 0;
+    statm >> pages;
+    const rlim_t bytes = pages * static_cast<rlim_t>(getpagesize()) + (14u << 20);
+    const rlimit limit = {bytes, bytes};
+    if (setrlimit(RLIMIT_AS, &limit) != 0) _exit(2);
+    const auto found = FindCandidates(world.state(), request, SearchBudget());
+    _exit(found.ok() && found->candidates.size() == 1 ? 0 : 1);
+  };
+  EXPECT_EXIT(search(), ::testing::ExitedWithCode(0), "");
 }
 
 // With separate subtrees, a group on a parent excludes all providers below it: so no more groups
