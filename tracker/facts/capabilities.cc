@@ -13,6 +13,8 @@
 namespace berth::tracker {
 namespace {
 
+constexpr int kThreadsMax = 256;  // of one core; a larger set of siblings cannot be meant
+
 constexpr absl::string_view kArchs[] = {
     "aarch64", "alpha",   "armv6l",      "armv7l",   "armv7b",     "cris",         "i686",
     "ia64",    "lm32",    "loongarch64", "m68k",     "microblaze", "microblazeel", "mips",
@@ -72,9 +74,9 @@ absl::StatusOr<CapabilitiesCell> ReadCell(const pugi::xml_node& node) {
           absl::StrCat("NUMA cell ", cell.id, " has a CPU id that is not valid"));
     }
     cpu.socket = OptionalInt(item.attribute("socket_id"));
-    const char* const siblings = item.attribute("siblings").as_string();
-    absl::StatusOr<CpuSet> set = CpuSet::Parse(siblings);
-    cpu.siblings = set.ok() ? *std::move(set) : CpuSet{cpu.id};
+    absl::StatusOr<CpuSet> siblings = CpuSet::Parse(item.attribute("siblings").as_string());
+    const bool is_core = siblings.ok() && siblings->Count() <= kThreadsMax;
+    cpu.siblings = is_core ? *std::move(siblings) : CpuSet{cpu.id};
     cell.cpus.push_back(std::move(cpu));
   }
   return cell;

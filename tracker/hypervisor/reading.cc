@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <memory>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -11,6 +12,8 @@
 
 namespace berth::tracker {
 namespace {
+
+constexpr int kCpuTimesMax = 64;  // libvirt knows five
 
 GuestState StateOf(int state) {
   switch (state) {
@@ -137,6 +140,9 @@ absl::StatusOr<CpuTimes> ReadCpuTimes(const HypervisorConnection& connection) {
   if (virNodeGetCPUStats(connection.get(), kAll, nullptr, &count, 0) != 0) {
     return LibvirtError("virNodeGetCPUStats");
   }
+  if (count < 0 || count > kCpuTimesMax) {
+    return absl::InternalError(absl::StrCat("virNodeGetCPUStats: ", count, " fields"));
+  }
   std::vector<virNodeCPUStats> fields(static_cast<size_t>(count));
   connection.Count("virNodeGetCPUStats");
   if (virNodeGetCPUStats(connection.get(), kAll, fields.data(), &count, 0) != 0) {
@@ -167,16 +173,19 @@ absl::StatusOr<HostReading> ReadHost(const HypervisorConnection& connection) {
   if (virNodeGetInfo(connection.get(), &info) != 0) return LibvirtError("virNodeGetInfo");
   reading.memory_kib = static_cast<int64_t>(info.memory);
   reading.mhz = info.mhz;
-  unsigned char* map = nullptr;
+  unsigned char* listed = nullptr;
   unsigned online = 0;
   connection.Count("virNodeGetCPUMap");
-  const int present = virNodeGetCPUMap(connection.get(), &map, &online, 0);
+  const int present = virNodeGetCPUMap(connection.get(), &listed, &online, 0);
   if (present < 0) return LibvirtError("virNodeGetCPUMap");
+  const std::unique_ptr<unsigned char, decltype(&std::free)> map(listed, std::free);
+  if (present > CpuSet::kMaxCpu + 1) {
+    return absl::InternalError(absl::StrCat("virNodeGetCPUMap: ", present, " CPUs are too many"));
+  }
   for (int cpu = 0; cpu < present; ++cpu) {
     reading.present.Insert(cpu);
-    if ((map[cpu / 8] >> (cpu % 8) & 1) != 0) reading.online.Insert(cpu);
+    if ((map.get()[cpu / 8] >> (cpu % 8) & 1) != 0) reading.online.Insert(cpu);
   }
-  std::free(map);
   return reading;
 }
 

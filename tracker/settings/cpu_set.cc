@@ -79,71 +79,74 @@ CpuSet CpuSet::Range(int first, int last) {
   if (first > last) return result;
   BERTH_CHECK(first >= 0 && last <= kMaxCpu);
   constexpr uint64_t kAll = ~uint64_t{0};
-  result.words_.resize(static_cast<size_t>(last) / 64 + 1);
-  std::fill(result.words_.begin() + first / 64, result.words_.end(), kAll);
-  result.words_[static_cast<size_t>(first) / 64] &= kAll << (first % 64);
-  result.words_.back() &= kAll >> (63 - last % 64);
+  for (int at = first / 64; at <= last / 64; ++at) {
+    const uint64_t from = at == first / 64 ? kAll << (first % 64) : kAll;
+    const uint64_t to = at == last / 64 ? kAll >> (63 - last % 64) : kAll;
+    result.Append(at, from & to);
+  }
   return result;
 }
 
 void CpuSet::Insert(int cpu) {
   BERTH_CHECK(cpu >= 0 && cpu <= kMaxCpu);  // whoever reads a number from a text or a message looks
-  const size_t word = static_cast<size_t>(cpu) / 64;
-  if (words_.size() <= word) words_.resize(word + 1);
-  words_[word] |= uint64_t{1} << (cpu % 64);
+  auto word = std::lower_bound(words_.begin(), words_.end(), cpu / 64,
+                               [](const Word& a, int at) { return a.at < at; });
+  if (word == words_.end() || word->at != cpu / 64) word = words_.insert(word, {cpu / 64, 0});
+  word->bits |= uint64_t{1} << (cpu % 64);
 }
 
 bool CpuSet::Contains(int cpu) const {
   if (cpu < 0) return false;
-  const size_t word = static_cast<size_t>(cpu) / 64;
-  return word < words_.size() && (words_[word] >> (cpu % 64) & 1) != 0;
+  const auto word = std::lower_bound(words_.begin(), words_.end(), cpu / 64,
+                                     [](const Word& a, int at) { return a.at < at; });
+  return word != words_.end() && word->at == cpu / 64 && (word->bits >> (cpu % 64) & 1) != 0;
 }
 
 int CpuSet::Count() const {
   int count = 0;
-  for (const uint64_t word : words_) count += absl::popcount(word);
+  for (const Word& word : words_) count += absl::popcount(word.bits);
   return count;
 }
 
 std::vector<int> CpuSet::Cpus() const {
   std::vector<int> cpus;
-  for (size_t i = 0; i < words_.size(); ++i) {
-    for (uint64_t word = words_[i]; word != 0; word &= word - 1) {
-      cpus.push_back(static_cast<int>(i * 64) + absl::countr_zero(word));
+  for (const Word& word : words_) {
+    for (uint64_t bits = word.bits; bits != 0; bits &= bits - 1) {
+      cpus.push_back(word.at * 64 + absl::countr_zero(bits));
     }
   }
   return cpus;
 }
 
 int CpuSet::First() const {
-  for (size_t i = 0; i < words_.size(); ++i) {
-    if (words_[i] != 0) return static_cast<int>(i * 64) + absl::countr_zero(words_[i]);
-  }
-  return -1;
+  if (words_.empty()) return -1;
+  return words_.front().at * 64 + absl::countr_zero(words_.front().bits);
 }
 
 bool CpuSet::IsSubsetOf(const CpuSet& other) const { return Without(other).empty(); }
 
-CpuSet CpuSet::And(const CpuSet& other) const {
-  CpuSet result;
-  result.words_.resize(std::min(words_.size(), other.words_.size()));
-  for (size_t i = 0; i < result.words_.size(); ++i) result.words_[i] = words_[i] & other.words_[i];
-  result.Trim();
-  return result;
-}
+CpuSet CpuSet::And(const CpuSet& other) const { return Without(Without(other)); }
 
 CpuSet CpuSet::Or(const CpuSet& other) const {
-  CpuSet result = words_.size() < other.words_.size() ? other : *this;
-  const CpuSet& smaller = words_.size() < other.words_.size() ? *this : other;
-  for (size_t i = 0; i < smaller.words_.size(); ++i) result.words_[i] |= smaller.words_[i];
+  CpuSet result;
+  auto theirs = other.words_.begin();
+  for (const Word& word : words_) {
+    while (theirs != other.words_.end() && theirs->at < word.at) result.words_.push_back(*theirs++);
+    const bool both = theirs != other.words_.end() && theirs->at == word.at;
+    result.Append(word.at, word.bits | (both ? (theirs++)->bits : 0));
+  }
+  result.words_.insert(result.words_.end(), theirs, other.words_.end());
   return result;
 }
 
 CpuSet CpuSet::Without(const CpuSet& other) const {
-  CpuSet result = *this;
-  const size_t shared = std::min(words_.size(), other.words_.size());
-  for (size_t i = 0; i < shared; ++i) result.words_[i] &= ~other.words_[i];
-  result.Trim();
+  CpuSet result;
+  auto theirs = other.words_.begin();
+  for (const Word& word : words_) {
+    while (theirs != other.words_.end() && theirs->at < word.at) ++theirs;
+    const bool both = theirs != other.words_.end() && theirs->at == word.at;
+    result.Append(word.at, word.bits & ~(both ? theirs->bits : 0));
+  }
   return result;
 }
 
@@ -160,8 +163,8 @@ std::string CpuSet::ToString() const {
   return text;
 }
 
-void CpuSet::Trim() {
-  while (!words_.empty() && words_.back() == 0) words_.pop_back();
+void CpuSet::Append(int at, uint64_t bits) {
+  if (bits != 0) words_.push_back({at, bits});
 }
 
 }  // namespace berth::tracker

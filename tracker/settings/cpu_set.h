@@ -1,12 +1,11 @@
 // CpuSet: a set of CPU numbers, with the text form that operators write, for example 0-3,^2.
 //
-// A plain value.
+// A plain value. It takes at most 16 bytes for each of its numbers, however large the numbers are.
 //
-// Invariant: the last word is not zero, so that equal sets have equal words.
+// Invariant: the words rise by `at` and none has no bits, so that equal sets have equal words.
 #ifndef BERTH_TRACKER_SETTINGS_CPU_SET_H_
 #define BERTH_TRACKER_SETTINGS_CPU_SET_H_
 
-#include <cstddef>
 #include <cstdint>
 #include <initializer_list>
 #include <string>
@@ -46,8 +45,6 @@ class CpuSet {
   bool Contains(int cpu) const;
   bool empty() const { return words_.empty(); }
   int Count() const;
-  // The memory that the numbers take: one bit for each number up to the largest.
-  size_t Bytes() const { return words_.size() * sizeof(uint64_t); }
   // Returns the numbers in ascending order.
   std::vector<int> Cpus() const;
   // Returns the smallest number, or -1 if the set is empty.
@@ -65,8 +62,15 @@ class CpuSet {
   friend bool operator==(const CpuSet&, const CpuSet&) = default;
 
  private:
-  void Trim();
-  std::vector<uint64_t> words_;
+  // The numbers from 64 * `at` to 64 * `at` + 63 that are in the set, a bit for each.
+  struct Word {
+    int at = 0;
+    uint64_t bits = 0;
+    friend bool operator==(const Word&, const Word&) = default;
+  };
+  // Appends the word, if it has bits. REQUIRES: it comes behind all words of the set.
+  void Append(int at, uint64_t bits);
+  std::vector<Word> words_;
 };
 
 }  // namespace berth::tracker

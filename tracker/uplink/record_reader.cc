@@ -21,8 +21,6 @@ namespace {
 namespace v1 = placement::v1;
 
 constexpr size_t kQuotedMax = 64;  // bytes of a word that cannot be read
-// The memory in bytes of all CPU sets of a record. A set with CPU 65535 alone takes 8 KiB.
-constexpr size_t kCpuBytesMax = 64 << 10;
 constexpr int kAssignedMax = 256;  // devices, and units, that one record gives to a guest at a time
 
 // Whether the message, or a message in it, has a field that this release does not know. The maps of
@@ -53,8 +51,8 @@ bool AnyHasUnknownFields(const List& list) {
 
 // Reads the parts of one record, and notes which part could not be read.
 //
-// Each part takes memory in proportion to its message, except CPU sets and the devices of requests,
-// which are bounded here.
+// Each part takes memory in proportion to its message, except the devices of requests, which are
+// bounded here.
 class RecordReader {
  public:
   // Reads the uuid in `field`. Nil if it cannot be read, or is nil, which names nothing.
@@ -86,10 +84,7 @@ class RecordReader {
     for (const int cpu : cpus) {
       if (IsCpu(cpu)) set.Insert(cpu);
     }
-    cpu_bytes_ += set.Bytes();
-    if (cpu_bytes_ <= kCpuBytesMax) return set;
-    Note(absl::StrCat("its CPU sets take more than ", kCpuBytesMax, " bytes"));
-    return CpuSet();
+    return set;
   }
 
   GuestCell ReadCell(const v1::GuestCell& wire) {
@@ -247,7 +242,6 @@ class RecordReader {
   }
 
   std::string unreadable_;
-  size_t cpu_bytes_ = 0;  // of the CPU sets so far
 };
 
 // A time that is too far away for absl::Time becomes one of the infinite ones.

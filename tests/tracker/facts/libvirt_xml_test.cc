@@ -41,6 +41,23 @@ TEST(Capabilities, DescribeCells) {
   EXPECT_EQ(host.cells[1].cpus[0].socket, 1);
 }
 
+// A set of siblings has a core's threads. A larger one is not believed: it would cost memory for
+// each of the host's CPUs.
+TEST(Capabilities, ACpuHasNoMoreSiblingsThanACoreHasThreads) {
+  const auto siblings_of = [](const std::string& set) {
+    return ParseCapabilities(
+               "<capabilities><host><topology><cells num='1'><cell id='0'><cpus>"
+               "<cpu id='7' siblings='" +
+               set + "'/></cpus></cell></cells></topology></host></capabilities>")
+        ->cells.at(0)
+        .cpus.at(0)
+        .siblings.ToString();
+  };
+  EXPECT_EQ(siblings_of("0-255"), "0-255");
+  EXPECT_EQ(siblings_of("0-256"), "7");
+  EXPECT_EQ(siblings_of("what"), "7");
+}
+
 TEST(Capabilities, ListSupportedInstancesInCanonicalWords) {
   const Capabilities host = *ParseCapabilities(TestData("capabilities_kvm_numa.xml"));
   // T-92: unknown architectures are skipped, the others kept.

@@ -1,9 +1,12 @@
 // CPU sets: the text form, the algebra against std::set, and which CPUs guests get.
 #include "tracker/settings/cpu_set.h"
 
+#include <malloc.h>
+
 #include <random>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "gtest/gtest.h"
 #include "tests/tracker/facts/test_data.h"
@@ -149,6 +152,15 @@ TEST(GuestCpus, FollowTheConfiguredSets) {
     EXPECT_EQ(cpus->dedicated.Count(), test.pcpus) << test.dedicated;
     EXPECT_EQ(cpus->legacy, test.legacy) << test.shared << '|' << test.pins;
   }
+}
+
+// The sanitizers' allocators tell nothing here.
+TEST(CpuSet, TakesMemoryForItsNumbersAlone) {
+  std::vector<CpuSet> sets;
+  sets.reserve(1000);
+  const size_t before = mallinfo2().uordblks;
+  for (int i = 0; i < 1000; ++i) sets.push_back(CpuSet{CpuSet::kMaxCpu});
+  EXPECT_LT(mallinfo2().uordblks - before, 100'000u);
 }
 
 TEST(GuestCpus, SurviveHolesInTheOnlineSet) {

@@ -73,24 +73,6 @@ TEST(RecordMessages, AQuotedWordIsCutBetweenCharacters) {
   EXPECT_EQ(ReadInstance(wire).unreadable, "it has the numa_policy `" + fits + "`");
 }
 
-// CPU 65535 alone makes a set of 8 KiB.
-TEST(RecordMessages, TheCpuSetsOfARecordAreBounded) {
-  v1::Instance wire = WireInstance(MakeInstance("i", kHere, MakeFlavor("f", 1, 1, 1)));
-  for (int i = 0; i < 4; ++i) wire.add_numa_cells()->add_pinned_cpus(CpuSet::kMaxCpu);
-  for (int i = 0; i < 4; ++i) {
-    wire.mutable_migration_context()->add_new_numa_cells()->add_reserved_cpus(CpuSet::kMaxCpu);
-  }
-  EXPECT_EQ(ReadInstance(wire).unreadable, "");
-  for (int i = 0; i < 124; ++i) wire.add_numa_cells()->add_shared_cpus(CpuSet::kMaxCpu);
-  const Instance read = ReadInstance(wire);
-  EXPECT_EQ(read.unreadable, "its CPU sets take more than 65536 bytes");
-  size_t bytes = 0;
-  for (const GuestCell& cell : read.assigned.topology->cells) {
-    bytes += cell.pinned_cpus.Bytes() + cell.shared_cpus.Bytes();
-  }
-  EXPECT_EQ(bytes, size_t{64} << 10);
-}
-
 TEST(RecordMessages, AHoldingNamesEachPartOnce) {
   v1::Instance wire = WireInstance(MakeInstance("i", kHere, MakeFlavor("f", 1, 1, 1)));
   for (const char* const name : {"b", "a", "b"}) {
