@@ -138,7 +138,8 @@ class Node {
   // the claim counts until the next session tells.
   void ClaimInstance(const InstanceClaim& request, ClaimCaller caller);
   // Claims what a migration needs on the node (T-168). Like ClaimInstance; placement writes the
-  // migration in the same step.
+  // migration in the same step. Refused with kNodeUnavailable also if the record of the instance has
+  // more than this release can read, which the write would lose.
   void ClaimMove(const MoveClaim& request, ClaimCaller caller);
   // Gives the claim with this id of ClaimIdOf back (T-165, T-170). A claim that was not written yet
   // ends at once, else placement first writes the records without the claim; a migration then has

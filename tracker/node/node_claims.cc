@@ -55,8 +55,16 @@ absl::Status Node::CheckWritesLocked(const ClaimCaller& caller) const {
   return RefuseClaim(Refused::kOverloaded, "too many claims wait for placement");
 }
 
-// The tracker does not know which CPUs and devices a record takes that it cannot read.
+// The claim of a move writes back the record of a guest that may run elsewhere, and would lose what
+// it cannot read. And the tracker does not know which CPUs and devices a record takes that it cannot
+// read.
 absl::Status Node::CheckReadableLocked(const OpenClaim& claim) const {
+  if (const std::string missing = claim.instance.missing();
+      claim.migration.has_value() && !missing.empty()) {
+    return RefuseClaim(Refused::kNodeUnavailable,
+                       absl::StrCat("this tracker cannot read all of the record of instance ",
+                                    claim.instance.uuid.ToString(), ": ", missing));
+  }
   const Assigned& chosen =
       claim.migration.has_value() ? claim.instance.context->new_assigned : claim.instance.assigned;
   if (chosen == Assigned()) return absl::OkStatus();

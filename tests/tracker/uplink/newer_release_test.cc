@@ -1,5 +1,5 @@
-// Records that a newer release has written, and a tracker that cannot read all of them: the ends of
-// claims lose nothing of them.
+// Records that a newer release has written, and a tracker that cannot read all of them: moves that
+// it claims, and the ends of claims, lose nothing of them.
 #include <functional>
 
 #include "gtest/gtest.h"
@@ -40,6 +40,24 @@ TEST_F(ClaimTest, AnAbortLosesNothingThatItCannotRead) {
   ASSERT_TRUE(Answered(abort));
   ASSERT_TRUE(abort.result->ok()) << abort.result->status();
   EXPECT_EQ(ledger_.Find(kGuest).host(), "");
+}
+
+// The source is newer than the destination, and has given the running guest what the destination
+// does not know.
+TEST_F(ClaimTest, AMoveLosesNothingThatItsDestinationCannotRead) {
+  Start();
+  v1::Instance instance = ledger_.Create(kGuest);
+  const v1::Migration move = ledger_.CreateMove(kOther, &instance);
+  ledger_.Change(kGuest, AddNewerField);
+  const ClaimCall refused = ClaimMoveOf(ledger_.Find(kGuest), move);
+  EXPECT_EQ(refused.refusal(), Kind::kNodeUnavailable);
+  EXPECT_TRUE(Writes().empty());
+  EXPECT_EQ(Promised(), PromisedUsage());
+  // Somebody who can read the record takes the field out.
+  ledger_.Change(kGuest, [](v1::Instance* changed) { changed->clear_numa_cells(); });
+  const ClaimCall claimed = ClaimMoveOf(ledger_.Find(kGuest), move);
+  ASSERT_TRUE(Answered(claimed));
+  EXPECT_TRUE(claimed.result->ok()) << claimed.result->status();
 }
 
 // The destination is newer than the source, and has given the guest what the source does not know.
