@@ -43,12 +43,8 @@ absl::Status Node::FindIdentity() {
       IdentityDirectories(options_.configuration_directories, options_.surroundings.state_path,
                           name, options_.several_nodes));
   BERTH_ASSIGN_OR_RETURN(NodeIdentity identity, EnsureIdentity(directories));
-  const std::string& state = options_.surroundings.state_path;
-  const std::string directory = NodeDirectory(identity, state);
-  if (!options_.several_nodes && directory == state) {
-    BERTH_RETURN_IF_ERROR(WriteIdentityOwner(state, name));
-  }
-  BERTH_RETURN_IF_ERROR(added_traits_.Open(directory));
+  BERTH_RETURN_IF_ERROR(
+      added_traits_.Open(NodeDirectory(identity, options_.surroundings.state_path)));
   FairLock lock(&mutex_);
   name_ = name;
   account_.emplace(HostAndNode{options_.host, identity.uuid}, NodeResources());
@@ -278,13 +274,21 @@ std::string Node::name() const {
 }
 
 absl::StatusOr<IdentityCheck> Node::CheckRecords(const std::vector<NodeRecord>& records) {
-  FairLock lock(&mutex_);
-  MutexLock own(&identity_mutex_);
-  BERTH_CHECK(identity_.has_value());  // the uplink finds nodes by their identity
+  const std::optional<NodeIdentity> known = identity();
+  BERTH_CHECK(known.has_value());  // the uplink finds nodes by their identity
+  const std::string called = name();
   absl::StatusOr<IdentityCheck> check =
-      CheckIdentity(*identity_, name_, options_.host, options_.several_nodes, records);
+      CheckIdentity(*known, called, options_.host, options_.several_nodes, records);
+  if (!check.ok()) return check;
   // Placement has accepted the identity, so it no longer counts as new.
-  if (check.ok()) identity_->created = false;
+  {
+    MutexLock own(&identity_mutex_);
+    identity_->created = false;
+  }
+  const std::string& state = options_.surroundings.state_path;
+  if (options_.several_nodes || NodeDirectory(*known, state) != state) return check;
+  const absl::Status written = WriteIdentityOwner(state, called);
+  if (!written.ok()) check->warnings.emplace_back(written.message());
   return check;
 }
 

@@ -172,7 +172,8 @@ class Node {
 
   // The methods from here on are for the uplink.
 
-  // Compares the identity with placement's records: see CheckIdentity.
+  // Compares the identity with placement's records: see CheckIdentity. If they agree, records the
+  // name of an only node: see WriteIdentityOwner. If that fails, the answer has a warning.
   //
   // REQUIRES: the identity is known.
   absl::StatusOr<IdentityCheck> CheckRecords(const std::vector<NodeRecord>& records);

@@ -70,7 +70,9 @@ absl::StatusOr<std::vector<std::string>> IdentityDirectories(
 std::string NodeDirectory(const NodeIdentity& identity, const std::string& state_path);
 
 // Records in the state directory that the identity file in the shared directories belongs to
-// `node_name`. Replaces another name. After a crash the file is the old one or the new one.
+// `node_name`. Replaces another name. After a crash the file is the old one or the new one. To be
+// called when placement's records agree with the identity (CheckIdentity): until then another name
+// is a rename, which may be taken back.
 //
 // FailedPrecondition if the file cannot be written.
 absl::Status WriteIdentityOwner(const std::string& state_path, absl::string_view node_name);

@@ -15,6 +15,7 @@
 #include "tests/tracker/facts/test_data.h"
 #include "tracker/ground/boot_clock.h"
 #include "tracker/hypervisor/events.h"
+#include "tracker/settings/identity.h"
 
 namespace berth::tracker {
 namespace {
@@ -78,6 +79,29 @@ TEST_F(NodeTest, KeepsItsIdentityWhateverBecomesOfTheFile) {
   Pass();
   EXPECT_EQ(node_->identity()->uuid, uuid_);                 // T-17, T-18
   EXPECT_EQ(Pass().audit->report.providers[0].uuid, uuid_);  // T-25
+}
+
+TEST_F(NodeTest, ARefusedRenameDoesNotChangeWhoseTheIdentityFileIs) {
+  const std::vector<NodeRecord> records = {{uuid_, "n1", "h"}};
+  ASSERT_TRUE(node_->CheckRecords(records).ok());
+  Node::Options options = node_->options();
+  options.configuration.name = "n2";
+  Node renamed(options, &pool_, [](const HypervisorEvent&) {});
+  EXPECT_EQ(renamed.Pass(BootClock::now()).result, PassOutcome::Result::kComplete);
+  EXPECT_FALSE(renamed.CheckRecords(records).ok());  // T-20
+  // The rename is taken back, and the tracker gets a second hypervisor.
+  const auto directories = IdentityDirectories({}, state_, "n1", /*several_nodes=*/true);
+  ASSERT_TRUE(directories.ok()) << directories.status();
+  const NodeIdentity identity = *EnsureIdentity(*directories);
+  EXPECT_EQ(identity.uuid, uuid_);  // T-15
+}
+
+TEST_F(NodeTest, TellsIfItCannotRecordWhoseTheIdentityFileIs) {
+  std::filesystem::create_directories(state_ + "/compute_name/in the way");
+  const absl::StatusOr<IdentityCheck> check = node_->CheckRecords({{uuid_, "n1", "h"}});
+  ASSERT_TRUE(check.ok()) << check.status();
+  ASSERT_EQ(check->warnings.size(), 1u);
+  EXPECT_NE(check->warnings[0].find(state_ + "/compute_name"), std::string::npos);
 }
 
 TEST_F(NodeTest, NothingWaitsForAHypervisorThatHangs) {  // T-49, T-57
