@@ -101,14 +101,15 @@ absl::StatusOr<std::optional<std::string>> ReadIdentityOwner(const std::string& 
   return std::optional<std::string>(absl::StripSuffix(*text, "\n"));
 }
 
-absl::Status UnknownOwner(const NodeIdentity& shared, const std::string& own) {
+absl::Status UnknownOwner(const NodeIdentity& shared, const std::string& state_path,
+                          const std::string& own) {
   return absl::FailedPreconditionError(absl::StrCat(
       "node identity: ", shared.path,
-      " has the uuid of one hypervisor, but nothing says of which: "
-      "move the file to ",
-      own, "/", kIdentityFileName,
-      " if `berth node show` prints this uuid for "
-      "this hypervisor, otherwise to the directory of the hypervisor to which it belongs"));
+      " has the uuid of one hypervisor, but nothing says of which: move the file to ", own, "/",
+      kIdentityFileName,
+      " if `berth node show` prints this uuid for this hypervisor, otherwise to the directory of "
+      "the hypervisor to which it belongs; move ",
+      state_path, "/added_traits.json, if it exists, to the same directory"));
 }
 
 absl::Status PossibleRename(const NodeRecord& record, absl::string_view name) {
@@ -190,7 +191,7 @@ absl::StatusOr<std::vector<std::string>> IdentityDirectories(
   }
   if (!owner && !of_own) {
     BERTH_ASSIGN_OR_RETURN(const std::optional<NodeIdentity> of_one, FindIdentity(shared));
-    if (of_one) return UnknownOwner(*of_one, own);
+    if (of_one) return UnknownOwner(*of_one, state_path, own);
   }
   return std::vector<std::string>{own};
 }

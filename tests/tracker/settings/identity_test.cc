@@ -105,6 +105,7 @@ TEST_F(IdentityFile, OfANodeIsSoughtWhereItCanBe) {  // T-15 as decided
   EXPECT_EQ(unclear.code(), absl::StatusCode::kFailedPrecondition);
   EXPECT_NE(unclear.message().find(etc + "/compute_id"), std::string::npos) << unclear;
   EXPECT_NE(unclear.message().find(own + "/compute_id"), std::string::npos) << unclear;
+  EXPECT_NE(unclear.message().find(state + "/added_traits.json"), std::string::npos) << unclear;
   ASSERT_TRUE(WriteIdentityOwner(state, "n").ok());
   EXPECT_EQ(*directories(false), (Paths{etc, own, state}));
   EXPECT_EQ(*directories(true), (Paths{etc, own, state}));
