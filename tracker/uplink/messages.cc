@@ -162,8 +162,8 @@ void FitNodeBytes(int devices_left_out, v1::Report* report) {
   auto* const findings = report->mutable_findings()->mutable_findings();
   const std::pair<const char*, int> left_out[] = {
       {"PCI devices", devices_left_out},
-      {"counters", TrimCounters(report->mutable_account(), &account)},
       {"PCI devices in use", CutDevices(report->mutable_account(), &account)},
+      {"counters", TrimCounters(report->mutable_account(), &account)},
       {"pools of PCI devices", Trim(report->mutable_account()->mutable_pci_pools(), &account)},
       {"findings", Trim(findings, &account)},
       {"orphans", Trim(report->mutable_orphans()->mutable_orphans(), &account)}};

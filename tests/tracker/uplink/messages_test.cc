@@ -266,6 +266,7 @@ TEST(Messages, AnAccountTellsOfAllUsedDevicesOrSaysThatItDoesNot) {
   ASSERT_GT(report.findings().findings_size(), 0);
   EXPECT_EQ(report.findings().findings().rbegin()->message(),
             "2000 PCI devices in use are left out of the report");
+  EXPECT_EQ(report.account().counters().count("num_vm_active"), 1u);  // T-119: there is room for it
 }
 
 TEST(Messages, FactsSayWhichDevicesGuestsMayGet) {
