@@ -77,7 +77,9 @@ struct Instance {
   HostAndNode on;          // no node: no tracker has claimed it
   // The generation on which the claim was based that put the instance on its node. 0: none did.
   int64_t claimed_generation = 0;
-  std::string launched_on;  // the host that claimed it last; stays when a claim is aborted
+  // The host that was the last to claim it in order to build it. Stays when it moves, and when the
+  // claim is aborted.
+  std::string launched_on;
   std::string project_id;
   std::string vm_state;
   std::string task_state;         // empty: no task

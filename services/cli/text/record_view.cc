@@ -44,7 +44,7 @@ std::string RetryWords(const pb::BuildRetry& retry) {
 // The lines that only some instances have.
 void AddRareLines(const pb::Instance& instance, TitledLines* lines) {
   if (!instance.launched_on().empty() && instance.launched_on() != instance.host()) {
-    lines->emplace_back("claimed by", instance.launched_on() + " last");
+    lines->emplace_back("last build", "claimed by " + instance.launched_on());
   }
   if (instance.has_image()) lines->emplace_back("image", ImageWords(instance.image()));
   if (!instance.group_uuid().empty()) lines->emplace_back("group", instance.group_uuid());

@@ -41,7 +41,7 @@ TEST(RecordWrite, TakesWhatATrackerDecidesAndKeepsTheRest) {
   }());
 }
 
-TEST(RecordWrite, KeepsWhereAnInstanceWasClaimedLast) {
+TEST(RecordWrite, KeepsWhichHostWasTheLastToClaimABuild) {
   pb::RecordWrite abort = ClaimWrite();
   const InstanceRecord claimed = *Command(abort).edit->Apply(*InstanceOf("instance", Recorded()));
   abort.mutable_instance()->clear_host();

@@ -21,12 +21,14 @@ TEST(ClaimMove, TakesWhatTheNewFlavorNeeds) {
   NodeAccount account(kHere, RichHost());
   MoveClaim request = RichMove(MigrationType::kResize, kThere);
   request.instance.task_state = "resize_prep";
+  request.instance.launched_on = "h0";
   DeviceRequest port = *RequestsOfFlavor("nic:1", Settings().device_aliases, std::nullopt)->begin();
   port.source = DeviceRequestSource::kNeutronPort;
   request.instance.device_requests = {port};
   const auto claim = ClaimMove(Settings(), request, &account);
   ASSERT_TRUE(claim.ok()) << claim.status();
-  EXPECT_EQ(claim->instance.on, kThere);                 // T-169
+  EXPECT_EQ(claim->instance.on, kThere);  // T-169
+  EXPECT_EQ(claim->instance.launched_on, "h0") << "a move is no build";
   EXPECT_EQ(claim->migration->status, "pre-migrating");  // T-168
   EXPECT_EQ(claim->migration->destination, kHere);       // T-168
   const MigrationContext& context = *claim->instance.context;
