@@ -25,15 +25,18 @@ namespace {
 
 using Devices = google::protobuf::RepeatedPtrField<pb::PciDevice>;
 
-// A tracker names devices by their addresses. Copies all else that `known` says of them. What is
-// known of a device is copied once, however often a peer names it.
+// A tracker names devices by their addresses, and says for which request each one is. Copies all
+// else that `known` says of them. What is known of a device is copied once, however often a peer
+// names it.
 void Describe(const Devices& known, Devices* devices) {
   absl::flat_hash_map<absl::string_view, const pb::PciDevice*> by_address;
   for (const pb::PciDevice& device : known) by_address[device.address()] = &device;
   for (pb::PciDevice& device : *devices) {
     const auto found = by_address.find(device.address());
     if (found == by_address.end()) continue;
+    std::string request_id = std::move(*device.mutable_request_id());
     device = *found->second;
+    device.set_request_id(std::move(request_id));
     by_address.erase(found);
   }
 }

@@ -110,6 +110,24 @@ TEST(RecordWrite, AContextMayNameNoMigration) {
   }
 }
 
+// The record may still have the devices that the instance had before it was shelved.
+TEST(RecordWrite, ADeviceIsForTheRequestThatTheTrackerNames) {
+  pb::Instance recorded = Recorded();
+  pb::PciDevice* const before = recorded.add_pci_devices();
+  before->set_address("0000:3b:00.1");
+  before->set_vendor_id("8086");
+  before->set_request_id("before");
+  pb::RecordWrite write = ClaimWrite();
+  for (const std::string& request_id : {std::string("now"), std::string()}) {
+    write.mutable_instance()->mutable_pci_devices(0)->set_request_id(request_id);
+    pb::Instance after;
+    FillInstance(*Command(write).edit->Apply(*InstanceOf("instance", recorded)), &after);
+    ASSERT_EQ(after.pci_devices_size(), 1);
+    EXPECT_EQ(after.pci_devices(0).vendor_id(), "8086");
+    EXPECT_EQ(after.pci_devices(0).request_id(), request_id);
+  }
+}
+
 // A peer may name one device as often as a message has room for it.
 TEST(RecordWrite, WhatIsKnownOfADeviceIsCopiedOnce) {
   constexpr int kDevices = 20'000;
