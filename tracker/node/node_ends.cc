@@ -26,9 +26,8 @@ bool IsClaimOnly(const Instance& instance) {
   return instance.vm_state == "building" || instance.vm_state == "shelved_offloaded";
 }
 
-// The records without the claim. Nothing: it is too late, because the guest needs what was claimed.
+// The records without the claim. Nothing: the guest has arrived, and needs what was claimed.
 std::optional<Ending> Abort(const OpenClaim& claim, NodeAccount* account) {
-  if (!claim.migration.has_value() && !IsClaimOnly(claim.instance)) return std::nullopt;
   const Migration* const migration = claim.migration.has_value() ? &*claim.migration : nullptr;
   Ending ending = tracker::AbortClaim(claim, &claim.instance, migration, "failed", account);
   if (!ending.instance.has_value()) return std::nullopt;
@@ -90,6 +89,8 @@ std::optional<OpenClaim> Node::FindRecordedLocked(const Uuid& instance_uuid,
 absl::StatusOr<std::optional<Write>> Node::EndOfLocked(const OpenClaim& claim, ClaimEnd end) {
   std::optional<Ending> ending;
   if (end == ClaimEnd::kAbort) {
+    if (!claim.migration && !IsClaimOnly(claim.instance)) return std::optional<Write>();
+    BERTH_RETURN_IF_ERROR(CheckWhole(claim));  // Abort may close the claim
     ending = Abort(claim, &*account_);
     if (!ending) return std::optional<Write>();
   } else {
@@ -99,8 +100,8 @@ absl::StatusOr<std::optional<Write>> Node::EndOfLocked(const OpenClaim& claim, C
     if (!moved.ok())
       return RefuseClaim(Refused::kWrongState, std::string(moved.status().message()));
     ending = *std::move(moved);
+    BERTH_RETURN_IF_ERROR(CheckWhole(claim));
   }
-  BERTH_RETURN_IF_ERROR(CheckWhole(claim));
   Write write;
   write.claim = claim;
   write.end = end;
