@@ -74,9 +74,9 @@ TEST(ClaimInstance, KnowsForWhichRequestADeviceIs) {
   ASSERT_TRUE(claim.ok()) << claim.status();
   const std::string& address = claim->instance.assigned.devices.at(0);
   EXPECT_THAT(claim->instance.assigned.request_ids, ElementsAre(Pair(address, "r1")));
-  EXPECT_EQ(account.Devices().Find(address)->request_id, "r1");  // T-238
+  EXPECT_EQ(account.Devices().Find(address)->request_id, "r1");
   account.PutInstance(claim->instance);
-  EXPECT_EQ(account.Devices().Find(address)->request_id, "r1");  // T-238
+  EXPECT_EQ(account.Devices().Find(address)->request_id, "r1");
 }
 
 TEST(ClaimInstance, LimitsOfAmounts) {  // C-8

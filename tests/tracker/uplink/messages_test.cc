@@ -229,7 +229,7 @@ TEST(Messages, AnAccountSaysWhoHasWhichDevice) {
   EXPECT_EQ(owned.address(), address);                                    // T-238
   EXPECT_EQ(owned.status(), placement::v1::PCI_DEVICE_STATUS_ALLOCATED);  // T-238
   EXPECT_EQ(owned.instance_uuid(), owner.uuid.ToString());                // T-238
-  EXPECT_EQ(owned.request_id(), "r1");                                    // T-238
+  EXPECT_EQ(owned.request_id(), "r1");
 
   const std::string before = DigestOf(AuditOf(account, facts).report).whole;
   facts.pci_devices.erase(facts.pci_devices.begin() + 1);
