@@ -41,7 +41,7 @@ struct Accounting {
   std::map<std::string, int64_t> counters;  // of the instances with records (T-119)
   std::vector<HostCell> cells;              // with what instances use of them (T-267)
   std::vector<DevicePool> pools;            // the free PCI devices (T-243)
-  std::vector<DeviceUse> devices;           // the other PCI devices that guests may get (T-238)
+  std::vector<DeviceUse> devices;           // the PCI devices that are not free (T-238)
 
   Amounts used() const;
   Amounts free() const;

@@ -26,9 +26,9 @@ struct ClaimNeeds {
   ClaimLimits limits;
 };
 
-// Returns what the guest gets. If `units` has devices of this node, then the devices that the guest
-// gets are of the providers of these units, as many of each (T-249); otherwise they are of any
-// provider. Refuses with kResources and the reasons of all tests that failed; if
+// Returns what the guest gets. If `units` has devices of this node, then devices that placement
+// counts are taken from the providers of these units only, at most as many of each (T-249);
+// otherwise from any provider. Refuses with kResources and the reasons of all tests that failed; if
 // none of them failed, with kResources if named units do not suffice (T-158, T-159).
 absl::StatusOr<Assigned> ChooseResources(const ClaimSettings& settings, const NodeAccount& account,
                                          ClaimNeeds needs);

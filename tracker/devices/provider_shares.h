@@ -16,9 +16,10 @@ namespace berth::tracker {
 //
 // A request gets a share if it comes from an alias, names no providers, and could be served by a
 // pool of an allocated provider. Nobody says which request an allocation was made for, so the
-// shares are chosen so that they serve the requests if any division does. What a pool has is
-// compared with what a request asks for; NUMA policies are not. If the allocations are too few,
-// some shares are smaller than their requests, which PoolsFor then refuses.
+// shares are chosen so that each request gets as many as it asks for, if the numbers allow that.
+// What a pool has is compared with what a request asks for. NUMA policies, and how many devices of
+// a pool are free, are looked at afterwards. If the allocations are too few, some shares are smaller
+// than their requests, which PoolsFor then refuses.
 //
 // `allocated` is what the providers have given to all requests together, also to those that name
 // their providers already.
