@@ -36,14 +36,13 @@ absl::Status DoSteps(Database& database, const std::vector<SchemaStep>& steps) {
   }
   for (const SchemaStep& step : steps) {
     if (step.version <= version) continue;
-    BERTH_RETURN_IF_ERROR(database.Run(step.sql, nullptr));
     Statement done;
     done.Append("INSERT INTO ledger_schema (version, name) VALUES (");
     done.AppendValue(absl::StrCat(step.version));
     done.Append(", ");
     done.AppendValue(std::string(step.name));
     done.Append(")");
-    BERTH_RETURN_IF_ERROR(database.RunPrepared("", done, nullptr));
+    BERTH_RETURN_IF_ERROR(database.RunPrepared(absl::StrCat(step.sql, "; "), done, nullptr));
   }
   return database.Run("COMMIT", nullptr);
 }

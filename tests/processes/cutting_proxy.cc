@@ -129,6 +129,7 @@ void CuttingProxy::Serve(int client) {
   bool open = connect(server, reinterpret_cast<const sockaddr*>(&address), sizeof(address)) == 0;
   bool cut_at_answer = false;
   bool late = false;
+  bool client_spoke_last = false;
   BatchFinder finder;
   std::vector<char> buffer(1 << 16);
   while (open && !ending_) {
@@ -146,6 +147,8 @@ void CuttingProxy::Serve(int client) {
         break;
       }
       const absl::string_view data(buffer.data(), static_cast<size_t>(size));
+      if (from == 0 && !client_spoke_last) ++round_trips_;
+      client_spoke_last = from == 0;
       if (from == 1 && cut_at_answer) {
         // The commit's answer is the only thing that can come now.
         ++cuts_;

@@ -42,6 +42,8 @@ class CuttingProxy {
   void HoldNew(bool hold) { hold_new_ = hold; }
   // How many are held so.
   int held() const { return held_; }
+  // How often a client has sent something after the server's last answer.
+  int round_trips() const { return round_trips_; }
 
  private:
   void Accept();
@@ -57,6 +59,7 @@ class CuttingProxy {
   std::atomic<bool> hold_{false};
   std::atomic<bool> hold_new_{false};
   std::atomic<int> held_{0};
+  std::atomic<int> round_trips_{0};
   std::atomic<bool> ending_{false};
   Mutex mutex_;
   int late_server_ ABSL_GUARDED_BY(mutex_) = -1;

@@ -11,6 +11,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "placement/store/rows.h"
+#include "tests/processes/cutting_proxy.h"
 #include "tests/processes/private_cluster.h"
 
 namespace berth::placement {
@@ -105,6 +106,25 @@ TEST(Schema, ALaterStepChangesADatabaseWithRows) {
   EXPECT_EQ(QueryOne(*database, "SELECT max(version) FROM ledger_schema"), absl::StrCat(next));
 }
 
+// The ledger's lock is held while the steps are done.
+TEST(Schema, AStepIsDoneAndNotedInOneRoundTrip) {
+  const std::string url = NewDatabase();
+  const CuttingProxy proxy(url);
+  auto database = ConnectOrDie(proxy.Through(url));
+  std::vector<SchemaStep> later = SchemaSteps();
+  // Adds `count` steps. Returns the round trips that they take.
+  const auto trips_of = [&](int count) {
+    for (int i = 0; i < count; ++i) {
+      later.push_back({later.back().version + 1, "made_up", "SELECT 1"});
+    }
+    const int before = proxy.round_trips();
+    EXPECT_EQ(BringUpToDate(*database, later), absl::OkStatus());
+    return proxy.round_trips() - before;
+  };
+  const int one = trips_of(1);
+  EXPECT_EQ(trips_of(4), one + 3);
+}
+
 // Each provider's use is within its capacity, at every place of the arrays, or it is flagged.
 TEST(Schema, TheTableItselfRefusesTooMuchUse) {
   auto database = ConnectOrDie(NewDatabase());
@@ -145,8 +165,8 @@ TEST(Schema, TablesThatClaimsFillHaveLittleStatistics) {
 
 // Calls rotate_requests at `at`, for ids that are kept for `kept_hours`. Returns what was not done.
 std::string Undone(Database& database, const std::string& at, int kept_hours) {
-  return QueryOne(
-      database, absl::StrCat("SELECT rotate_requests(micros_of('", at, "'), ", kept_hours, ")"));
+  return QueryOne(database,
+                  absl::StrCat("SELECT rotate_requests(micros_of('", at, "'), ", kept_hours, ")"));
 }
 void Rotate(Database& database, const std::string& at, int kept_hours) {
   EXPECT_EQ(Undone(database, at, kept_hours), "");
