@@ -1,10 +1,12 @@
 // What goes through libpqxx, and what through the handle of libpq below it.
 //
-// libpqxx 6.4 connects, escapes values, and runs a text that is one statement: it sends the text,
-// makes the result and throws the error. Through the handle goes what libpqxx cannot do:
-//   - to wait. If the connection breaks while libpqxx waits, it never frees the result that it then
-//     gets. So Session::AwaitAnswer waits, and nothing uses what sends and waits in one call: exec,
-//     exec_params, exec_prepared, prepare_now.
+// libpqxx 6.4 connects, escapes values, and runs a text without a semicolon or the EXECUTE of one
+// prepared statement: it sends the text, makes the result and throws the error. Through the handle
+// goes what libpqxx cannot do:
+//   - to wait for a result. If the connection breaks meanwhile, libpqxx never frees the result that
+//     it then gets. So Session::WaitForResult waits, and nothing uses what sends and waits in one
+//     call: exec, exec_params, exec_prepared, prepare_now. Nor is a statement pending when its
+//     pipeline is destroyed: the pipeline would cancel it, which waits for the server.
 //   - a message of several statements, of which another one than the last returns rows.
 //   - values that are sent as parameters, without waiting for the answer.
 #include "placement/store/database.h"
@@ -39,11 +41,8 @@ namespace {
 // second round trip, but parsing so many values as SQL literals would take longer.
 constexpr size_t kLongStatement = size_t{32} << 10;
 
-// How long a call waits until it looks again: bytes that the TLS library has already read from the
-// socket wake nobody.
+// How long a call waits until it looks again: what a library keeps of encrypted bytes wakes nobody.
 constexpr int kLookAgainMicros = 10'000;
-
-constexpr absl::string_view kLost = "lost the connection to the database: ";
 
 // The settings that every session needs, whatever defaults the session's role has.
 constexpr absl::string_view kSessionSettings =
@@ -137,14 +136,19 @@ class Database::Session final : public pqxx::connection_base {
 
   PGconn* handle() const { return policy_->get(); }
 
-  // Waits until libpqxx can get the result of the statement that it sent without waiting. Throws if
-  // the connection breaks.
-  void AwaitAnswer() {
+  // Takes what the server has sent. Returns false if the connection cannot be read.
+  bool TakeInput() {
+    return PQconsumeInput(handle()) == 1;
+  }
+
+  // Waits until libpqxx can get the result of the statement that it sent without waiting. Returns
+  // false if the connection breaks.
+  bool WaitForResult() {
     while (PQisBusy(handle()) == 1) {
       wait_read(0, kLookAgainMicros);
-      get_notifs();  // takes what has come
+      if (!TakeInput()) return false;
     }
-    if (!is_open()) throw pqxx::broken_connection();
+    return is_open();
   }
 
   // Waits for the next result of the present message; null after the last one.
@@ -154,6 +158,11 @@ class Database::Session final : public pqxx::connection_base {
     BERTH_CHECK(PQresultStatus(result) != PGRES_COPY_IN &&
                 PQresultStatus(result) != PGRES_COPY_OUT);
     return {result, PQclear};
+  }
+
+  // Waits for the end of the present message's results.
+  void SkipResults() const {
+    while (NextResult() != nullptr) continue;
   }
 
  private:
@@ -171,8 +180,8 @@ absl::StatusOr<std::unique_ptr<Database>> Database::Connect(const std::string& u
     session = std::make_unique<Session>(WithDefaults(url));
     settings = absl::StrCat(kSessionSettings, "'", session->esc(std::string(purpose)), "'");
   } catch (const std::exception& failure) {
-    return absl::UnavailableError(absl::StrCat("cannot connect to the database: ",
-                                               WithoutPassword(failure.what(), url)));
+    return absl::UnavailableError(
+        absl::StrCat("cannot connect to the database: ", WithoutPassword(failure.what(), url)));
   }
   std::unique_ptr<Database> database(new Database(std::move(session)));
   if (database->socket_ < 0) {
@@ -207,8 +216,7 @@ absl::Status Database::Begin() {
 absl::Status Database::End(absl::Status status) {
   under_way_ = false;
   call_began_ns_ = 0;
-  if (broken_ || session_->is_open()) return status;
-  return GiveUp(absl::StrCat(kLost, status.message()));
+  return broken_ || session_->is_open() ? std::move(status) : GiveUp(LostText());
 }
 
 absl::Status Database::Collect(QueryRows* rows) {
@@ -226,9 +234,9 @@ absl::Status Database::Collect(QueryRows* rows) {
     return End(absl::OkStatus());
   }
   const char* const sqlstate = last ? PQresultErrorField(last.get(), PG_DIAG_SQLSTATE) : nullptr;
-  return End(SqlRefusal(
-      sqlstate == nullptr ? "" : sqlstate,
-      last ? PQresultErrorMessage(last.get()) : PQerrorMessage(session_->handle())));
+  return End(
+      SqlRefusal(sqlstate == nullptr ? "" : sqlstate,
+                 last ? PQresultErrorMessage(last.get()) : PQerrorMessage(session_->handle())));
 }
 
 absl::Status Database::RunMessage(const std::string& sql, QueryRows* rows) {
@@ -245,20 +253,21 @@ absl::Status Database::RunStatement(const std::string& sql, QueryRows* rows) {
     pqxx::nontransaction transaction(*session_);
     pqxx::pipeline statements(transaction);
     const pqxx::pipeline::query_id statement = statements.insert(sql);
-    session_->AwaitAnswer();
-    answered = true;
-    const pqxx::result result = statements.retrieve(statement);
-    if (rows != nullptr) *rows = RowsOf(result);
+    answered = session_->WaitForResult();
+    if (answered) {
+      const pqxx::result result = statements.retrieve(statement);
+      if (rows != nullptr) *rows = RowsOf(result);
+    } else {
+      status = GiveUp(LostText());
+      session_->SkipResults();
+      statements.flush();  // finds no result, so the statement is not pending any more
+    }
   } catch (const std::exception& failure) {
     // Before its answer PostgreSQL has reported nothing.
-    status = answered ? SqlRefusal(SqlStateIn(failure), failure.what())
-                      : GiveUp(absl::StrCat(
-                            kLost, failure.what(), ": ",
-                            absl::StripAsciiWhitespace(PQerrorMessage(session_->handle()))));
+    status = answered ? SqlRefusal(SqlStateIn(failure), failure.what()) : GiveUp(LostText());
   }
   // The end of the answer. If PostgreSQL has ended the session, this shows it.
-  while (!broken_ && session_->NextResult() != nullptr) {
-  }
+  if (!broken_) session_->SkipResults();
   return End(std::move(status));
 }
 
@@ -335,7 +344,7 @@ bool Database::AwaitAnswer(int event, absl::Duration limit) {
     pollfd waiting[] = {{socket_, POLLIN, 0}, {event, POLLIN, 0}};
     const int ready = poll(waiting, 2, static_cast<int>(absl::ToInt64Milliseconds(limit)));
     // Also if poll saw nothing: the TLS library may hold bytes that it has read from the socket.
-    if (PQconsumeInput(session_->handle()) == 0) return true;
+    if (!session_->TakeInput()) return true;
     if (ready <= 0 || waiting[0].revents == 0) return PQisBusy(session_->handle()) == 0;
   }
   return true;
@@ -363,6 +372,11 @@ absl::Status Database::SureOfCommit(absl::Status status) {
   return GiveUp(absl::StrCat(
       "the outcome of a commit is unknown, so placement connects to the database again: ",
       status.message()));
+}
+
+std::string Database::LostText() const {
+  return absl::StrCat("lost the connection to the database: ",
+                      absl::StripAsciiWhitespace(PQerrorMessage(session_->handle())));
 }
 
 absl::Status Database::GiveUp(absl::string_view why) {

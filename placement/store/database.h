@@ -40,7 +40,9 @@ class Database {
   //                 disk, a standby. The failed statement and its transaction had no effect
   //   kInternal     PostgreSQL refused this statement. The statement and its transaction had no
   //                 effect. The message contains PostgreSQL's text: for the log, never for a client
-  // SqlStateOf returns the SQLSTATE of the failure; 08000 may stand for any SQLSTATE of class 08.
+  // SqlStateOf returns the SQLSTATE of the failure; 08000 may stand for any SQLSTATE of class 08. A
+  // kInternal without a SQLSTATE is a failure of this process, which for example has no memory: the
+  // statements may have taken effect.
   // After a failure in an open transaction the caller runs ROLLBACK.
   absl::Status Run(absl::string_view sql, QueryRows* rows);
   // Runs `before` and `statement` in one round trip, otherwise like Run. `before` is empty or ends
@@ -107,7 +109,9 @@ class Database {
   // not report the failure, e.g. because this process has no memory, nobody knows whether the
   // commit took effect. Then gives up the connection and returns kUnavailable.
   absl::Status SureOfCommit(absl::Status status);
-  // Gives up the connection, because nobody knows what the present call has done.
+  // What libpq says of the connection, which broke during the present call.
+  std::string LostText() const;
+  // Gives up the connection, and returns kUnavailable with the text `why`.
   absl::Status GiveUp(absl::string_view why);
 
   std::unique_ptr<Session> session_;
@@ -115,7 +119,7 @@ class Database {
   bool under_way_ = false;  // Begin was called, End was not
   bool sent_ = false;       // libpq has taken the message of the last call through the handle
   PreparedStatements prepared_;
-  std::string sent_text_;  // of the statement that Send sent last
+  std::string sent_text_;                  // of the statement that Send sent last
   std::atomic<int64_t> call_began_ns_{0};  // on the boot clock; 0: no call
   // A second file descriptor of the same socket, for Shut. libpq may close its own descriptor at
   // any time, and another file could then get the same number.
