@@ -138,7 +138,9 @@ class Database::Session final : public pqxx::connection_base {
 
   // Takes what the server has sent. Returns false if the connection cannot be read.
   bool TakeInput() {
-    return PQconsumeInput(handle()) == 1;
+    if (PQconsumeInput(handle()) == 0) return false;
+    // Twice with TLS: the TLS library may have kept the rest of a record, which wakes nobody.
+    return PQsslInUse(handle()) == 0 || PQisBusy(handle()) == 0 || PQconsumeInput(handle()) == 1;
   }
 
   // Waits until libpqxx can get the result of the statement that it sent without waiting. Returns
