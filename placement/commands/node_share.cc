@@ -9,11 +9,11 @@
 namespace berth::placement {
 namespace {
 
-// The tasks of a move or rebuild whose guest does not run meanwhile.
-constexpr absl::string_view kRestingTasks[] = {"resize_prep",     "resize_migrating",
-                                               "resize_migrated", "resize_finish",
-                                               "rebuilding",      "rebuild_block_device_mapping",
-                                               "rebuild_spawning"};
+// With one of these tasks an active or stopped instance moves or is rebuilt (T-129, gate 3).
+constexpr absl::string_view kMovingTasks[] = {"resize_prep",     "resize_migrating",
+                                              "resize_migrated", "resize_finish",
+                                              "rebuilding",      "rebuild_block_device_mapping",
+                                              "rebuild_spawning"};
 
 struct NodePlace {
   const std::string& host;
@@ -54,13 +54,24 @@ const MigrationRecord* NewestCandidate(const NodePlace& place,
   return newest;
 }
 
-// Whether the instance has another flavor than before the migration.
+// Whether the migration keeps the flavor. Only a resize may change it (T-128).
+bool KeepsFlavor(const MigrationRecord& migration) {
+  return migration.type != MigrationType::kResize ||
+         migration.new_flavor_id == migration.old_flavor_id;
+}
+
+// Whether a migration on one node has switched the instance: its record has what it has after the
+// move (T-133, T-395). If the migration changes the flavor, the flavor tells this. If it keeps the
+// flavor, the CPUs, devices and units tell it: the record has those that the context has for the
+// destination, and the context has others for the source.
 bool HasSwitched(const MigrationRecord& migration, const HeldParts& held) {
-  return held.flavor_id != migration.old_flavor_id;
+  if (held.flavor_id != migration.old_flavor_id) return true;
+  if (!KeepsFlavor(migration) || !held.context.has_value()) return false;
+  return held.own == held.context->after && held.own != held.context->before;
 }
 
 // Whether the migration has brought the instance, which counts on the node, to this node. An
-// instance that is resized on its own node keeps its old CPUs until it has its new flavor (T-395).
+// instance that moves on its own node keeps its old CPUs until it has switched (T-395).
 bool Brought(const NodePlace& place, const MigrationRecord& migration, const HeldParts& held) {
   return IsCandidate(place, migration) && place.IsDestinationOf(migration) &&
          held.context.has_value() && held.context->migration == migration.id &&
@@ -93,8 +104,8 @@ bool IsMoving(const InstanceRecord& instance) {
   if (state == "resized") return true;
   if (task == "migrating") return state == "active" || state == "paused";
   if (state != "active" && state != "stopped") return false;
-  return std::find(std::begin(kRestingTasks), std::end(kRestingTasks), task) !=
-         std::end(kRestingTasks);
+  return std::find(std::begin(kMovingTasks), std::end(kMovingTasks), task) !=
+         std::end(kMovingTasks);
 }
 
 NodeShare ShareOn(const std::string& host, ProviderId node, const InstanceRecord& instance,

@@ -38,9 +38,10 @@ TEST(WhatCounts, LedgerAndAccountsAgreeAfterEachStep) {
   }
   if (steps < 5000) return;
   // The test does what it says.
-  for (const char* what : {"put an instance", "resume", "delete an instance", "begin a move",
-                           "change a move", "end a move", "claim an instance", "claim a move",
-                           "a tracker ends a move", "a tracker sets an instance", "restart"}) {
+  for (const char* what :
+       {"put an instance", "resume", "delete an instance", "begin a move", "change a move",
+        "arrive", "end a move", "claim an instance", "claim a move", "a tracker ends a move",
+        "a tracker sets an instance", "restart"}) {
     EXPECT_GT(done[what], 0) << what;
   }
   EXPECT_GT(lone_writes, steps / 1000);

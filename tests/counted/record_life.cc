@@ -199,6 +199,24 @@ std::string RecordLife::EndMove() {
   return Told("end a move", ledger_.Do(request));
 }
 
+// A caller gives the instance what it has after its move. The move goes on: it may wait for its
+// user.
+std::string RecordLife::Arrive() {
+  const auto migration = AnyMigration(AnyInstance(), true);
+  if (!migration || migration->destination_host().empty()) return "nothing";
+  pb::SetInstanceRequest request;
+  pb::Instance& record = *request.mutable_instance();
+  record = ledger_.Instance(migration->instance_uuid());
+  if (!record.has_migration_context()) return "nothing";
+  request.set_expected_generation(record.generation());
+  PutOn({migration->destination_host(), migration->destination_node_uuid()}, &record);
+  ApplyContext(/*after=*/true, &record);
+  if (!OneIn(4)) record.mutable_flavor()->set_id(migration->new_flavor_id());
+  record.set_vm_state("resized");
+  record.clear_task_state();
+  return Told("arrive", ledger_.Do(request));
+}
+
 std::string RecordLife::Restart() {
   const Place& place = AnyPlace();
   accounts_[AccountOf(place)]->Restart(ledger_.CompletePush(place));
@@ -221,9 +239,10 @@ std::string RecordLife::Step() {
       &RecordLife::Put,         &RecordLife::Put,         &RecordLife::Put,
       &RecordLife::Resume,      &RecordLife::Delete,      &RecordLife::BeginMove,
       &RecordLife::BeginMove,   &RecordLife::ChangeMove,  &RecordLife::ChangeMove,
-      &RecordLife::EndMove,     &RecordLife::Claim,       &RecordLife::Claim,
-      &RecordLife::ClaimMove,   &RecordLife::ClaimMove,   &RecordLife::TrackerEnds,
-      &RecordLife::TrackerSets, &RecordLife::TrackerSets, &RecordLife::Restart};
+      &RecordLife::Arrive,      &RecordLife::Arrive,      &RecordLife::EndMove,
+      &RecordLife::Claim,       &RecordLife::Claim,       &RecordLife::ClaimMove,
+      &RecordLife::ClaimMove,   &RecordLife::TrackerEnds, &RecordLife::TrackerSets,
+      &RecordLife::TrackerSets, &RecordLife::Restart};
   const bool was_shared = IsAnythingShared();
   has_written_ = false;
   const std::string what = (this->*kDoings[Below(std::size(kDoings))])();

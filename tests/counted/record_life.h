@@ -57,6 +57,7 @@ class RecordLife {
   std::string BeginMove();
   std::string ChangeMove();
   std::string EndMove();
+  std::string Arrive();
   std::string Claim();
   std::string ClaimMove();
   std::string TrackerEnds();

@@ -99,6 +99,36 @@ void AddCounters(const Instance& instance, NaiveAccount* account) {
   if (kMuchIo.count(task) > 0) ++counters["io_workload"];
 }
 
+// The CPUs, devices and units of an instance, each as a text.
+std::set<std::string> OwnThings(const Assigned& assigned) {
+  std::set<std::string> things(assigned.devices.begin(), assigned.devices.end());
+  for (const NamedUnit& unit : assigned.units) {
+    things.insert(unit.provider_uuid.ToString() + " " + unit.resource_class + " " + unit.name);
+  }
+  if (!assigned.topology.has_value()) return things;
+  for (const GuestCell& cell : assigned.topology->cells) {
+    if (!cell.host_cell) continue;
+    std::vector<int> cpus = cell.reserved_cpus.Cpus();
+    for (const auto& [vcpu, cpu] : cell.pinning) cpus.push_back(cpu);
+    for (int cpu : cpus) {
+      things.insert("cell " + std::to_string(*cell.host_cell) + " CPU " + std::to_string(cpu));
+    }
+  }
+  return things;
+}
+
+// Whether an instance that moves on one node still is what it was before the move. A move to
+// another flavor changes the flavor, any other move the things of the instance.
+bool IsAsBefore(const Instance& instance, const Migration& migration) {
+  if (instance.flavor.id != migration.old_flavor_id) return false;
+  const bool to_another_flavor = migration.type == MigrationType::kResize &&
+                                 migration.new_flavor_id != migration.old_flavor_id;
+  if (to_another_flavor || !instance.context) return true;
+  const std::set<std::string> things = OwnThings(instance.assigned);
+  if (things == OwnThings(instance.context->old_assigned)) return true;
+  return things != OwnThings(instance.context->new_assigned);
+}
+
 // Whether the values after the move count for an instance that its migration has just brought here
 // (T-50). The context of another migration says nothing about this node.
 bool HasArrived(const HostAndNode& self, const Instance& instance,
@@ -108,7 +138,7 @@ bool HasArrived(const HostAndNode& self, const Instance& instance,
     if (migration.instance_uuid != instance.uuid || !Touches(self, migration)) continue;
     if (instance.context->migration_uuid != migration.uuid) continue;
     if (!(migration.destination == self)) continue;
-    if (migration.source == self && instance.flavor.id == migration.old_flavor_id) continue;
+    if (migration.source == self && IsAsBefore(instance, migration)) continue;
     return true;
   }
   return false;
@@ -141,7 +171,7 @@ void AddMigration(const HostAndNode& self, const NodeResources& resources, const
   const bool out = migration.source == self;
   bool after = in;
   if (in && out) {
-    after = instance.flavor.id == migration.old_flavor_id;
+    after = IsAsBefore(instance, migration);
   } else if (Counted(self, instance)) {
     return;
   }

@@ -1,7 +1,10 @@
 #include "tracker/account/gates.h"
 
 #include <algorithm>
+#include <set>
+#include <string>
 #include <tuple>
+#include <utility>
 
 #include "absl/strings/string_view.h"
 #include "tracker/account/migration_status.h"
@@ -37,6 +40,27 @@ const Migration* ChosenCandidate(const HostAndNode& self,
   return newest;
 }
 
+// What only one instance may have at a time (T-395).
+struct OwnParts {
+  std::set<std::pair<int, int>> cpus;  // the id of the host cell, and the CPU
+  std::set<std::string> devices;
+  std::set<NamedUnit> units;
+  friend bool operator==(const OwnParts&, const OwnParts&) = default;
+};
+
+OwnParts OwnPartsOf(const Assigned& assigned) {
+  OwnParts parts;
+  parts.devices.insert(assigned.devices.begin(), assigned.devices.end());
+  parts.units.insert(assigned.units.begin(), assigned.units.end());
+  if (!assigned.topology.has_value()) return parts;
+  for (const GuestCell& cell : assigned.topology->cells) {
+    if (!cell.host_cell.has_value()) continue;
+    for (const auto& [vcpu, cpu] : cell.pinning) parts.cpus.emplace(*cell.host_cell, cpu);
+    for (const int cpu : cell.reserved_cpus.Cpus()) parts.cpus.emplace(*cell.host_cell, cpu);
+  }
+  return parts;
+}
+
 // Returns which values of the migration the node has to count, or nothing if the instance itself
 // counts here (T-133).
 std::optional<Side> SideOf(const HostAndNode& self, const Instance& instance,
@@ -44,20 +68,19 @@ std::optional<Side> SideOf(const HostAndNode& self, const Instance& instance,
   const bool incoming = migration.destination == self;
   const bool outgoing = migration.source == self;
   if (incoming && outgoing) {
-    const bool switched = instance.flavor.id != migration.old_flavor_id;
-    return switched ? Side::kOld : Side::kNew;
+    return HasSwitched(instance, migration) ? Side::kOld : Side::kNew;
   }
   if (CountsOn(self, instance)) return std::nullopt;
   return incoming ? Side::kNew : Side::kOld;
 }
 
 // Whether the instance counts here already, and came here by the migration. Its context must be of
-// this migration: the context of a later one has cells of another node. An instance that is resized
-// on its own node has its old CPUs as long as it has its old flavor (T-395).
+// this migration: the context of a later one has cells of another node. An instance that moves on
+// its own node has its old CPUs until it has switched (T-395).
 bool Arrives(const HostAndNode& self, const Instance& instance, const Migration& migration) {
   return migration.destination == self && CountsOn(self, instance) &&
          instance.context.has_value() && instance.context->migration_uuid == migration.uuid &&
-         (migration.source != self || instance.flavor.id != migration.old_flavor_id);
+         (migration.source != self || HasSwitched(instance, migration));
 }
 
 // The flavor on one side of the migration. Only a resize changes the flavor (T-128).
@@ -81,6 +104,16 @@ bool CountsOn(const HostAndNode& self, const Instance& instance) {
 bool IsCandidate(const HostAndNode& self, const Migration& migration) {
   return StatusOf(migration.status).progress != Progress::kOver &&
          (migration.source == self || migration.destination == self);
+}
+
+bool HasSwitched(const Instance& instance, const Migration& migration) {
+  if (instance.flavor.id != migration.old_flavor_id) return true;
+  const bool keeps_flavor = migration.type != MigrationType::kResize ||
+                            migration.new_flavor_id == migration.old_flavor_id;
+  if (!keeps_flavor || !instance.context.has_value()) return false;
+  const OwnParts own = OwnPartsOf(instance.assigned);
+  return own == OwnPartsOf(instance.context->new_assigned) &&
+         own != OwnPartsOf(instance.context->old_assigned);
 }
 
 bool IsMoving(const Instance& instance) {

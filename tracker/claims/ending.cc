@@ -1,6 +1,7 @@
 #include "tracker/claims/ending.h"
 
 #include "absl/strings/str_cat.h"
+#include "tracker/account/gates.h"
 #include "tracker/account/migration_status.h"
 #include "tracker/ground/check.h"
 #include "tracker/ground/status_macros.h"
@@ -29,16 +30,15 @@ absl::Status CheckContext(const Instance& instance, const Migration& migration) 
                    " holds nothing about migration ", migration.uuid.ToString()));
 }
 
-// Whether an abort comes too late, because what was claimed is in use. After a resize in place this
-// is so if the instance has another flavor than before.
+// Whether an abort comes too late, because what was claimed is in use. After a move on one node
+// this is so if the instance has switched.
 bool HasEnded(const OpenClaim& claim, const Instance* instance, const Migration* migration) {
   if (!claim.migration.has_value()) {
     return IsRecorded(claim, instance, nullptr) && instance->vm_state != claim.instance.vm_state;
   }
   if (migration != nullptr && StatusOf(migration->status).arrived) return true;
   return instance != nullptr && instance->on == claim.migration->destination &&
-         (claim.migration->source != instance->on ||
-          claim.migration->old_flavor_id != instance->flavor.id);
+         (claim.migration->source != instance->on || HasSwitched(*instance, *claim.migration));
 }
 
 Ending AbortInstance(const OpenClaim& claim, const Instance* instance) {

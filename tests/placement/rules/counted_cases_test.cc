@@ -124,9 +124,10 @@ class CountedRecords {
                                : at == "nowhere"              ? kNowhere
                                : case_.has_move()             ? kThird
                                                               : kSecond;
-    instance_ = CountedInstance(
-        1, place,
-        absl::StrCat(case_.flavor, " ", case_.has_context() ? case_.context : "-", " own"));
+    instance_ =
+        CountedInstance(1, place,
+                        absl::StrCat(case_.flavor, " ", case_.has_context() ? case_.context : "-",
+                                     case_.context == "applied" ? " new" : " own"));
     if (at == "host") instance_->node.reset();
     instance_->vm_state = case_.vm_state;
     instance_->task_state = case_.task_state;
@@ -202,13 +203,13 @@ TEST(CountedCases, ACpuOfTwoRecordsGetsNoThirdOwner) {
   put(1, "active");
   put(2, "active");
   EXPECT_FALSE(claim());  // T-395
-  // Neither of the two is kept from a change that makes it no worse.
+  // Neither of the two is kept from other changes: here one gets a free CPU more.
   const InstancePtr second = state.records().FindInstance(InstanceId{Uuid{11, 2}});
-  InstanceRecord stopped = *second;
-  stopped.details = "old - 3 4";
-  EXPECT_TRUE(CheckOwners(state, {TrackerProcess{"h1", Uuid{4, 1}}, kFirst.node(), ReadCase, second,
-                                  stopped})
-                  .ok());
+  InstanceRecord wider = *second;
+  wider.details = "old - 3 4";
+  EXPECT_TRUE(
+      CheckOwners(state, {TrackerProcess{"h1", Uuid{4, 1}}, kFirst.node(), ReadCase, second, wider})
+          .ok());
   put(1, "deleted");
   EXPECT_FALSE(claim());  // T-395
   put(2, "shelved_offloaded");

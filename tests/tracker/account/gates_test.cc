@@ -167,6 +167,43 @@ TEST(HowMuch, EveryCase) {
   }
 }
 
+// If the move keeps the flavor, one thing that nobody else may have tells whether it has switched.
+TEST(HowMuch, AMoveOnOneNodeThatKeepsTheFlavor) {
+  const Assigned pinned = {MakePinned({3}), {}, {}};
+  Assigned reserved = {MakePinned({}), {}, {}};
+  reserved.topology->cells[0].reserved_cpus = {3};
+  const Assigned device = {std::nullopt, {"0000:81:00.0"}, {}};
+  const Assigned unit = {std::nullopt, {}, {{"units"_uuid, "CUSTOM_A", "one"}}};
+  Assigned large = {MakePinned({}), {}, {}};
+  large.topology->cells[0].memory_mib = 1024;
+  const auto side = [](MigrationType type, const Assigned& own, const Assigned& before,
+                       const Assigned& after) {
+    Instance instance = Resized(kHere, kSmall);
+    instance.assigned = own;
+    instance.context->old_assigned = before;
+    instance.context->new_assigned = after;
+    instance.context->new_flavor = kSmall;
+    Migration migration = Resize(kHere, kHere);
+    migration.type = type;
+    migration.new_flavor_id = kSmall.id;
+    const MigrationJudgement judged = JudgeMigrations(kHere, instance, {&migration});
+    EXPECT_EQ(judged.arrives, judged.hold->side == Side::kOld);
+    return judged.hold->side;
+  };
+  const Assigned none = {};
+  for (const MigrationType type : {MigrationType::kCold, MigrationType::kResize}) {
+    for (const Assigned& thing : {pinned, reserved, device, unit}) {
+      EXPECT_EQ(side(type, none, none, thing), Side::kNew);   // T-133
+      EXPECT_EQ(side(type, thing, none, thing), Side::kOld);  // T-133, T-395
+      EXPECT_EQ(side(type, thing, thing, none), Side::kNew);  // T-395
+      EXPECT_EQ(side(type, none, thing, none), Side::kOld);   // T-133, T-395
+      EXPECT_EQ(side(type, thing, none, none), Side::kNew) << "it is like neither side";
+    }
+    EXPECT_EQ(side(type, none, none, none), Side::kNew);
+    EXPECT_EQ(side(type, large, none, large), Side::kNew) << "memory of cells tells nothing";
+  }
+}
+
 TEST(HowMuch, OnlyAResizeChangesTheFlavor) {
   const Instance instance = Resized(kThere, kSmall);
   Migration migration = Resize(kThere, kHere);

@@ -242,6 +242,36 @@ TEST(EndOfMove, ARevertGivesBackTheNewSide) {
             CpuSet({0}));  // T-176: the old side
 }
 
+// A move on one node that keeps the flavor: the guest may come back to its old CPUs.
+TEST(EndOfMove, AColdMoveInPlaceKeepsTheOldCpus) {
+  Moved moved(MigrationType::kCold, kHere);
+  const auto pinned = [&] { return moved.account.owners().OfferedCells()[0].usage.pinned_cpus; };
+  const CpuSet claimed = pinned();
+  EXPECT_EQ(claimed.Count(), 2);
+  EXPECT_TRUE(claimed.Contains(0));
+  Instance switched = Arrived(moved.claim.instance, *moved.claim.migration);
+  switched.task_state = "resize_finish";
+  moved.account.PutInstance(switched);
+  EXPECT_EQ(pinned(), claimed);  // T-395
+  EXPECT_TRUE(moved.account.faults().empty());
+  ExpectNothing(
+      AbortClaim(moved.claim, &switched, &*moved.claim.migration, "failed", &moved.account));
+  const Ending waits = WaitingForUser(moved.claim.instance, *moved.claim.migration);
+  WriteTo(waits, &moved.account);
+  EXPECT_EQ(pinned(), claimed);  // T-395
+  EXPECT_TRUE(moved.account.faults().empty());
+  EXPECT_EQ(moved.account.used().vcpus, 2);  // T-135
+  NodeAccount confirmed = moved.account;
+  WriteTo(*ConfirmMove(*waits.instance, *waits.migration), &confirmed);
+  EXPECT_EQ(confirmed.owners().cells()[0].usage.pinned_cpus.Count(), 1);
+  EXPECT_FALSE(confirmed.owners().cells()[0].usage.pinned_cpus.Contains(0));  // T-173
+  Instance reverting = *waits.instance;
+  reverting.task_state = "resize_reverting";
+  WriteTo(*RevertMove(reverting, *waits.migration), &moved.account);
+  EXPECT_EQ(moved.account.used(), moved.before.used());
+  EXPECT_EQ(pinned(), CpuSet({0}));  // T-174, T-176
+}
+
 TEST(EndOfMove, AnArrivalIsCountedOnce) {
   for (MigrationType type : {MigrationType::kEvacuation, MigrationType::kLive}) {
     Moved moved(type);

@@ -75,6 +75,7 @@ TEST(RandomLives, TheAccountFollowsFromTheRecords) {
                            "abort of a written claim", "restart", "pass", "remove"}) {
     EXPECT_GT(done[what], rounds / 100) << what;  // the test tries what it says
   }
+  EXPECT_GT(done["move here: claim of a move"], 0);
 }
 
 }  // namespace

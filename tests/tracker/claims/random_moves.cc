@@ -58,6 +58,7 @@ std::string RandomLife::ResizeHere() {
     return i.on == kHere && i.vm_state == "active" && !i.deleted && !Moves(i);
   });
   if (found == nullptr) return "nothing to resize";
+  if (Below(3) == 0) return "move here: " + Move(*found, MigrationType::kCold, found->flavor);
   return "resize here: " + Move(*found, MigrationType::kResize, RandomFlavor());
 }
 
