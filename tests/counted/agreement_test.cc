@@ -44,7 +44,7 @@ TEST(WhatCounts, LedgerAndAccountsAgreeAfterEachStep) {
         "a tracker sets an instance", "restart"}) {
     EXPECT_GT(done[what], 0) << what;
   }
-  EXPECT_GT(lone_writes, steps / 1000);
+  EXPECT_GT(lone_writes, 0);
 }
 
 }  // namespace

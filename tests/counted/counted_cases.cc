@@ -21,7 +21,8 @@ const Words kPlaces = {"source", "destination", "node", "host", "elsewhere", "no
 const Words kFlavors = {"old", "new"};
 const Words kNodes = {"source",  "destination", "both",
                       "neither", "source-host", "destination-host"};
-const Words kBeside = {"", "older", "newer", "newer-over", "newer-elsewhere"};
+const Words kBeside = {"",          "older",          "newer", "newer-over", "newer-elsewhere",
+                       "same-time", "created-earlier"};
 const Words kCounts = {"", "instance", "old", "new", "instance+old", "instance+new"};
 const Words kOwners = {"", "own", "old", "new", "own+old", "own+new", "old+new"};
 

@@ -123,8 +123,12 @@ class CaseWorld {
     migrations_ = {first};
     if (case_.beside.empty()) return;
     Migration beside = first;
-    beside.uuid = "beside"_uuid;
-    beside.updated_at = absl::UnixEpoch() + absl::Seconds(case_.beside == "older" ? 4 : 6);
+    beside.uuid = "n"_uuid;  // higher than that of the first
+    const bool is_of_one_time = case_.beside == "same-time" || case_.beside == "created-earlier";
+    beside.updated_at = absl::UnixEpoch() + absl::Seconds(case_.beside == "older" ? 4
+                                                          : is_of_one_time        ? 5
+                                                                                  : 6);
+    if (case_.beside == "created-earlier") beside.created_at -= absl::Seconds(1);
     if (case_.beside == "newer-over") beside.status = "failed";
     if (case_.beside == "newer-elsewhere") {
       beside.source = kCaseThird;
