@@ -48,10 +48,11 @@ absl::Status Conflict(const WriteRecords& command, const std::string& why) {
                 {{{"instance", command.instance.ToString()}}});
 }
 
-// POLICY_DENIED unless the node is an active one of the tracker's host, and all instances on it are
-// recorded for that host. A node that came from another host may still have instances with the
-// other host in their records. The tracker does not get these records, so it would give their CPUs
-// away. Looks at the instances that hold something of the node's own providers.
+// POLICY_DENIED unless the node is an active one of the tracker's host, and all instances on it that
+// count (T-112) are recorded for that host. A node that came from another host may still have
+// instances with the other host in their records. The tracker does not get these records, so it
+// would give their CPUs away. Looks at the instances that hold something of the node's own
+// providers.
 absl::Status CheckNode(const State& state, const WriteRecords& command) {
   const NodeRecordPtr node = FindNode(state, command.node);
   if (!node || node->host != command.tracker.host) return Deny(command, "it is not of this host");
@@ -68,7 +69,8 @@ absl::Status CheckNode(const State& state, const WriteRecords& command) {
     if (is_other || IsSharing(state, tree.config(p))) continue;
     tree.consumers[p].ForEach([&](const ConsumerId& id, const auto&) {
       const InstancePtr instance = state.records().FindInstance(InstanceId{id.uuid});
-      const bool is_there = instance != nullptr && instance->node == command.node;
+      const bool is_there =
+          instance != nullptr && instance->node == command.node && !IsRemovable(*instance);
       if (is_there && instance->host != node->host) foreign = instance;
       return foreign == nullptr;
     });
