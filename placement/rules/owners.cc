@@ -115,6 +115,7 @@ bool LeavesMove(const MigrationRecord& written, const std::vector<MigrationPtr>&
 }
 
 // Whether the write leaves all from which it follows what the instance has. Then nothing is read.
+// The details hold the flavor, and a migration keeps its type and its flavors.
 bool LeavesAll(const OwnersWrite& write, const std::vector<MigrationPtr>& migrations) {
   const InstanceRecord& before = *write.before;
   const InstanceRecord& after = write.after;
@@ -170,9 +171,13 @@ absl::Status CheckOwners(const State& state, const OwnersWrite& write) {
   const Belongings before{*write.before, std::move(migrations), write.read_held(*write.before)};
   const Belongings after{write.after, MigrationsAfter(state, write.after.id, write.migration),
                          write.read_held(write.after)};
-  for (const OwnedPlace& place : PlacesOf(after)) {
+  const std::set<OwnedPlace> places = PlacesOf(after);
+  for (const OwnedPlace& place : places) {
+    if (IsOfTracker(write, place)) continue;
     const OwnedNames given = Minus(NamedAt(after, place), NamedWithin(before, place));
-    if (!given.empty() && !IsOfTracker(write, place)) return DenyGift(write, *given.begin(), place);
+    if (!given.empty()) return DenyGift(write, *given.begin(), place);
+  }
+  for (const OwnedPlace& place : places) {
     BERTH_RETURN_IF_ERROR(
         CheckFree(state, write, place, Minus(CountedAt(after, place), CountedAt(before, place))));
   }

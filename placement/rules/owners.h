@@ -24,7 +24,7 @@ struct OwnersWrite {
 };
 
 // Compares what the records give to the instance after the write with what they give to it now.
-// Refuses the write
+// Refuses the write, in this order,
 // - with POLICY_DENIED if the records would name something more of a node that is not the tracker's,
 //   in whatever state the instance is. A record, or a side of a migration, that names no node names
 //   what it has on each node of its host;

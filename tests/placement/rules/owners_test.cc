@@ -78,6 +78,14 @@ TEST(RulesOwners, ATrackerGivesNothingOfAnotherNode) {
   EXPECT_EQ(world.Write(2, 2, "4 5 old 1 2"), "OK");
 }
 
+// A tracker tries again after a RECORD_CONFLICT. To try again does not help against POLICY_DENIED.
+TEST(RulesOwners, AGiftIsDeniedBeforeAConflictIsTold) {
+  OwnersWorld world(MigrationType::kLive);
+  world.SetOther(1, "3");
+  EXPECT_EQ(world.Write(1, 1, "1 2 3"), "RECORD_CONFLICT instance");      // T-395
+  EXPECT_EQ(world.Write(1, 1, "1 2 3 new 4"), "POLICY_DENIED instance");  // T-395
+}
+
 // Each node of a host has a pass and claims of its own.
 TEST(RulesOwners, ANodeGivesNothingOfItsNeighbour) {
   OwnersWorld world(MigrationType::kCold);
