@@ -292,12 +292,16 @@ ConsumerPtr ClaimPlan::MakeConsumer(const Holder& holder, const RuleContext& con
   consumer.generation = holder.before ? holder.before->generation.Next() : context.fresh;
   consumer.created_at = holder.before ? holder.before->created_at : context.now;
   consumer.updated_at = context.now;
+  // Whoever writes what is left of a deleted instance uses its uuid again (T-346). A reshape only
+  // moves it.
+  const bool is_reused = finals_ == nullptr && wanted.type == kDeletedInstanceType;
+  const absl::string_view type = is_reused ? kInstanceType : absl::string_view(wanted.type);
   const Owner* owner = holder.before ? holder.before->owner.get() : nullptr;
   if (owner != nullptr && owner->project == wanted.project && owner->user == wanted.user &&
-      owner->type == wanted.type) {
+      owner->type == type) {
     consumer.owner = holder.before->owner;
   } else {
-    consumer.owner = state_.ShareOwner(Owner{wanted.project, wanted.user, wanted.type});
+    consumer.owner = state_.ShareOwner(Owner{wanted.project, wanted.user, std::string(type)});
   }
   if (holder.keeps_lease) {
     consumer.lease_expires_at = holder.before->lease_expires_at;

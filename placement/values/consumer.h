@@ -27,8 +27,8 @@ struct Owner {
 inline constexpr absl::string_view kInstanceType = "INSTANCE";
 inline constexpr absl::string_view kMigrationType = "MIGRATION";
 // The type of a consumer that still holds something after the record of its instance was deleted.
-// The next write that gives the consumer a type gives it another one, so that a new instance with
-// the same uuid is not taken for the deleted one (T-346).
+// Whoever writes its allocations afterwards, except by a reshape, gives it another type. So a new
+// instance with the same uuid is not taken for the deleted one (T-346).
 inline constexpr absl::string_view kDeletedInstanceType = "DELETED_INSTANCE";
 
 struct Consumer {

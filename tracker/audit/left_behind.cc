@@ -55,7 +55,12 @@ std::string SentenceOf(const JudgedConsumer& consumer, const NodeAccount& accoun
   };
   switch (consumer.verdict) {
     case ConsumerVerdict::kDeleted:
-      return instance("is deleted");
+      if (account.instances().contains(consumer.uuid)) return instance("is deleted");
+      // There may be a new record, of another node.
+      return absl::StrCat(
+          "consumer ", consumer.uuid.ToString(),
+          " has allocations on this node from before the record of its instance was "
+          "deleted");
     case ConsumerVerdict::kElsewhere:
       return instance(absl::StrCat("is on host ", account.instances().at(consumer.uuid).on.host));
     case ConsumerVerdict::kUntracked:

@@ -2,6 +2,7 @@
 // migrations (T-345).
 #include <optional>
 #include <string>
+#include <variant>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -9,6 +10,7 @@
 #include "placement/commands/allocation_audit.h"
 #include "placement/reads/fleet_audit.h"
 #include "tests/placement/rules/move_world.h"
+#include "tests/worlds/script.h"
 
 namespace berth::placement {
 namespace {
@@ -210,6 +212,38 @@ TEST_F(RulesAudit, ANewInstanceIsNotTakenForTheDeletedOne) {
   EXPECT_EQ(Fault(), kSuperfluous);
   Hold("n1{VCPU:1}");
   EXPECT_EQ(Fault(), std::nullopt);  // T-145
+}
+
+// A caller may read the consumer and write it back with its type, or write amounts alone.
+TEST_F(RulesAudit, WhoeverWritesWhatIsLeftUsesTheUuidAgain) {
+  InstanceRecord other = moves_.On(2);
+  other.id = InstanceId{Uuid{21, 1}};
+  ASSERT_EQ(moves_.Answer(SetInstance{other, std::nullopt}), "OK");
+  const ConsumerId vm = world().consumer("vm");
+  const auto type = [&] { return world().state().FindConsumer(vm)->owner->type; };
+  const auto leave = [&] {
+    Put(1);
+    Hold("n1{VCPU:1} pool{DISK_GB:1}");
+    ASSERT_EQ(moves_.Answer(DeleteInstance{moves_.vm(), {}}), "OK");
+    EXPECT_EQ(type(), kDeletedInstanceType);
+    EXPECT_EQ(Fault(), kSuperfluous);
+  };
+  leave();
+  ConsumerAllocations back = world().Claim("vm", "n1{VCPU:2}");
+  back.type = std::string(kDeletedInstanceType);
+  world().Must(SetAllocations{{back}, false});
+  EXPECT_EQ(type(), kInstanceType);
+  EXPECT_EQ(Fault(), std::nullopt);  // T-145, T-346
+  leave();
+  world().Must(AdjustAllocations{vm, std::nullopt, {{world().provider("n1"), {{"VCPU", 1}}}}});
+  EXPECT_EQ(type(), kInstanceType);
+  EXPECT_EQ(Fault(), std::nullopt);  // T-145, T-346
+  leave();
+  CommandBody moved =
+      ParseCommand(world(), "reshape pool@ DISK_GB:100 with vm @ n1{VCPU:1} pool{DISK_GB:1}");
+  std::get<Reshape>(moved).consumers[0].type = std::string(kDeletedInstanceType);
+  world().Must(moved);
+  EXPECT_EQ(Fault(), kSuperfluous);  // T-346: it is still left
 }
 
 TEST(RulesDelete, AnInstanceIsDeletedWithAllThatItsMoveHolds) {

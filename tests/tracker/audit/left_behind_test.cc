@@ -103,7 +103,8 @@ TEST_F(LeftBehindTest, AllocationsOfADeletedRecordAreFoundAtOnce) {
   const std::vector<Finding> found = FoundBy(Pass(seconds(5)));
   ASSERT_THAT(found, SizeIs(1));  // T-143, T-346
   EXPECT_EQ(WithShortNames(found[0].text),
-            "instance a is deleted, and still has allocations on this node");
+            "consumer a has allocations on this node from before the record of its instance was "
+            "deleted");
   Record("a", kHere);  // there is an instance of this uuid again
   EXPECT_THAT(FoundBy(Pass(seconds(5))), IsEmpty());
 }
