@@ -176,6 +176,8 @@ absl::StatusOr<State> Ledger::LoadAsItIs(Database& database) const {
 
 absl::StatusOr<LossPtr> Ledger::FindLoss() {
   const MutexLock loading(&loading_);
+  // Taken before the tables are read: an operator may begin an epoch meanwhile, which replaces it.
+  const StatePtr last_good = publisher_->Newest();
   if (!health_->recovery_required) return NoRecovery();
   BERTH_ASSIGN_OR_RETURN(std::shared_ptr<Database> database,
                          ConnectToPrimary(options_.database_url, "berth-placement recovery"));
@@ -187,8 +189,9 @@ absl::StatusOr<LossPtr> Ledger::FindLoss() {
     if (loss_ != nullptr && loss_->database->position().batch == newest) return loss_;
   }
   BERTH_ASSIGN_OR_RETURN(State tables, LoadAsItIs(*database));
+  if (!health_->recovery_required) return NoRecovery();  // the tables may be those of a new epoch
   auto loss = std::make_shared<Loss>();
-  loss->last_good = publisher_->Newest();
+  loss->last_good = last_good;
   loss->database = std::make_shared<const State>(std::move(tables));
   loss->differences = Differences(*loss->last_good, *loss->database);
   const MutexLock lock(&loss_mutex_);
