@@ -132,6 +132,7 @@ void Ledger::Watchdog() {
   publisher_->Expire(now);
   publisher_->FreeOld();
   if (health_->recovery_required) return;
+  told_unreadable_ = false;
   LossPtr past;  // freed after the lock is released
   const MutexLock lock(&loss_mutex_);
   past.swap(loss_);
@@ -164,11 +165,11 @@ absl::StatusOr<LossPtr> Ledger::KnownLoss() const {
   return read == newest && read.batch == newest.batch ? loss_ : LossPtr();
 }
 
-absl::StatusOr<State> Ledger::LoadAsItIs(Database& database) const {
+absl::StatusOr<State> Ledger::LoadAsItIs(Database& database) {
   BERTH_ASSIGN_OR_RETURN(const int64_t version, ReadSchemaVersion(database));
   absl::StatusOr<State> tables = LoadState(database);
   if (version == SchemaSteps().back().version || !absl::IsInternal(tables.status())) return tables;
-  health_->Tell(std::string(tables.status().message()));
+  if (!told_unreadable_.exchange(true)) health_->Tell(std::string(tables.status().message()));
   return Refuse(absl::StatusCode::kFailedPrecondition, "WRONG_LEDGER_STATE",
                 "the database has the tables of an older release, so it cannot be listed what is "
                 "lost: a new epoch brings them up to date");

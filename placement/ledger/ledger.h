@@ -149,8 +149,9 @@ class Ledger {
   Ledger(const LedgerOptions& options, StatePtr first, const std::optional<Position>& lost);
   // Whether the writer can reach the database, so that new commands may be queued.
   bool Reachable() const;
-  // Reads the tables for FindLoss.
-  absl::StatusOr<State> LoadAsItIs(Database& database) const;
+  // Reads the tables for FindLoss. If they are those of an older release and cannot be read, tells
+  // an operator why, once per recovery, because readers call FindLoss as often as they like.
+  absl::StatusOr<State> LoadAsItIs(Database& database);
 
   const LedgerOptions options_;
   const std::unique_ptr<Health> health_;
@@ -159,7 +160,8 @@ class Ledger {
   const std::unique_ptr<CommandQueue> queue_;
   const std::unique_ptr<Writer> writer_;
   const std::unique_ptr<Follower> follower_;
-  DatabaseWatch watch_;  // watches the connections of StartEpoch and FindLoss
+  DatabaseWatch watch_;                       // watches the connections of StartEpoch and FindLoss
+  std::atomic<bool> told_unreadable_{false};  // an operator knows why LoadAsItIs fails
   Mutex loading_;  // held by FindLoss: one call compares at a time; taken before loss_mutex_
   mutable Mutex loss_mutex_;
   // The last result of FindLoss. Empty again when no recovery is required.

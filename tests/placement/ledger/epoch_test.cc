@@ -192,6 +192,12 @@ TEST(LedgerEpoch, ABackupThatCannotBeReadIsAnOlderReleases) {
   const absl::Status lost = runner.ledger().FindLoss().status();
   EXPECT_EQ(ReasonOf(lost), "WRONG_LEDGER_STATE") << lost;
   EXPECT_TRUE(absl::StrContains(lost.message(), "older release")) << lost;
+  // An operator is told why, once, however often readers ask.
+  const std::string why = "relation \"instance\" does not exist";
+  const std::string told = runner.told();
+  EXPECT_TRUE(absl::StrContains(told, why)) << told;
+  EXPECT_EQ(ReasonOf(runner.ledger().FindLoss().status()), "WRONG_LEDGER_STATE");
+  EXPECT_FALSE(absl::StrContains(runner.told().substr(told.size()), why)) << runner.told();
 }
 
 // Beginning an epoch takes long, under the lock: whoever waits for the lock leaves the session alone.
