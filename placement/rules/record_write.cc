@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "placement/commands/fleet_node.h"
+#include "placement/commands/node_providers.h"
 #include "placement/commands/record_form.h"
 #include "placement/rules/fence.h"
 #include "placement/rules/owners.h"
@@ -52,29 +53,23 @@ absl::Status Conflict(const WriteRecords& command, const std::string& why) {
 // count (T-112) are recorded for that host. A node that came from another host may still have
 // instances with the other host in their records. The tracker does not get these records, so it
 // would give their CPUs away. Looks at the instances that hold something of the node's own
-// providers.
+// providers, except sharing ones: guests of the whole fleet may hold something of these.
 absl::Status CheckNode(const State& state, const WriteRecords& command) {
   const NodeRecordPtr node = FindNode(state, command.node);
   if (!node || node->host != command.tracker.host) return Deny(command, "it is not of this host");
   if (node->retired) return Deny(command, "it is retired");
-  const std::optional<ProviderPlace> root = state.FindProvider(command.node);
-  if (!root) return absl::OkStatus();
   InstancePtr foreign;
-  const Tree& tree = *root->tree;
-  int next = 0;
-  for (int p = root->position; p < tree.shape->end_of[root->position]; p = next) {
-    const bool is_other = p != root->position && FindNode(state, tree.config(p).id) != nullptr;
-    next = is_other ? tree.shape->end_of[p] : p + 1;
-    // Guests of the whole fleet may hold something of a sharing provider.
-    if (is_other || IsSharing(state, tree.config(p))) continue;
-    tree.consumers[p].ForEach([&](const ConsumerId& id, const auto&) {
-      const InstancePtr instance = state.records().FindInstance(InstanceId{id.uuid});
-      const bool is_there =
-          instance != nullptr && instance->node == command.node && !IsRemovable(*instance);
-      if (is_there && instance->host != node->host) foreign = instance;
-      return foreign == nullptr;
-    });
-  }
+  const auto look = [&](const ConsumerId& id, const auto&) {
+    const InstancePtr instance = state.records().FindInstance(InstanceId{id.uuid});
+    const bool is_there =
+        instance != nullptr && instance->node == command.node && !IsRemovable(*instance);
+    if (is_there && instance->host != node->host) foreign = instance;
+    return foreign == nullptr;
+  };
+  NodeProviders(state, command.node).ForEach([&](const ProviderPlace& place) {
+    if (foreign != nullptr || IsSharing(state, place.config())) return;
+    place.consumers().ForEach(look);
+  });
   if (foreign == nullptr) return absl::OkStatus();
   return Deny(command, absl::StrCat("instance ", foreign->id.ToString(), " is on it with host ",
                                     foreign->host));

@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "placement/commands/fleet_node.h"
+#include "placement/commands/node_providers.h"
 #include "services/process/error.h"
-#include "services/report/node_providers.h"
 #include "services/wire/allocation.h"
 #include "services/wire/fleet.h"
 #include "services/wire/inventory.h"
@@ -16,6 +16,7 @@ namespace berth::services {
 
 using placement::ApplyReport;
 using placement::ConsumerId;
+using placement::NodeProviders;
 using placement::ProviderId;
 using placement::ReportedProvider;
 using placement::State;

@@ -2,7 +2,7 @@
 
 #include <set>
 
-#include "services/report/node_providers.h"
+#include "placement/commands/node_providers.h"
 #include "services/report/record_push.h"
 #include "services/wire/allocation.h"
 #include "services/wire/fleet.h"
@@ -14,6 +14,7 @@ namespace berth::services {
 using placement::ConsumerId;
 using placement::InstanceId;
 using placement::MigrationId;
+using placement::NodeProviders;
 using placement::ProviderId;
 using placement::State;
 
