@@ -138,9 +138,13 @@ bool IsSharing(const State& state, const ProviderConfig& provider) {
   return trait && provider.HasTrait(*trait);
 }
 
+bool IsSharedPool(const State& state, const ProviderConfig& provider) {
+  return IsSharing(state, provider) && FindNode(state, provider.id) == nullptr;
+}
+
 NodeRecordPtr FindNodeOfHoldings(const State& state, ProviderId provider) {
   const std::optional<ProviderPlace> place = state.FindProvider(provider);
-  return place && IsSharing(state, place->config()) ? nullptr : FindOwner(state, provider);
+  return place && IsSharedPool(state, place->config()) ? nullptr : FindOwner(state, provider);
 }
 
 NodeRecordPtr FindOwner(const State& state, ProviderId provider) {

@@ -59,9 +59,13 @@ NodeRecordPtr FindOwner(const State& state, ProviderId provider);
 
 // Whether trees beside its own may use the provider (P-106).
 bool IsSharing(const State& state, const ProviderConfig& provider);
+// Whether the provider is a sharing one and not the root of a node. Consumers on any node may hold
+// something of such a pool, wherever the pool is. The root of a node may be a sharing provider, too,
+// but the guests of the node hold their CPUs of the root. So what a consumer holds of a root counts
+// for the root's node.
+bool IsSharedPool(const State& state, const ProviderConfig& provider);
 // The record of the node on which a consumer holds what it holds of the provider: the node that
-// owns the provider. Null if no node owns it, and for a sharing provider: consumers on any node may
-// hold something of that, wherever it is.
+// owns the provider. Null if no node owns it, and for a shared pool (IsSharedPool).
 NodeRecordPtr FindNodeOfHoldings(const State& state, ProviderId provider);
 
 }  // namespace berth::placement

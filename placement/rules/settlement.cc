@@ -71,7 +71,7 @@ class Parts {
   Part PartOf(ProviderId provider) const {
     const std::optional<ProviderPlace> place = state_.FindProvider(provider);
     BERTH_CHECK(place.has_value());  // something of it is allocated
-    if (IsSharing(state_, place->config())) return Part::kNoNode;
+    if (IsSharedPool(state_, place->config())) return Part::kNoNode;
     const Tree& tree = *place->tree;
     for (int p = place->position; p >= 0; p = tree.shape->parent_of[p]) {
       const ProviderId id = tree.config(p).id;

@@ -40,12 +40,12 @@ struct Settlement {
 // - If an evacuation is `done`: what both held. The part on the source counts until the source host
 //   is back (T-148).
 //
-// A provider belongs to the node at or above it, and a sharing provider to no node (P-106). A
-// provider is on a side if its node is the side's node. A side for which the migration names no
-// node has all nodes of its host. A node may have moved to another host since (T-22), or the
-// destination's host may not be known yet. So if only one side has no node, this side also has each
-// node that belongs neither to the other side, nor to another move of the instance, nor to the host
-// of `instance`.
+// A provider belongs to the node at or above it. But a sharing provider (P-106) that is not itself
+// the root of a node belongs to no node. A provider is on a side if its node is the side's node. A
+// side for which the migration names no node has all nodes of its host. A node may have moved to
+// another host since (T-22), or the destination's host may not be known yet. So if only one side
+// has no node, this side also has each node that belongs neither to the other side, nor to another
+// move of the instance, nor to the host of `instance`.
 //
 // `field`: the field of the request that names the end. Refuses, in this order: WRONG_MOVE_END if
 // the type or status of the migration does not allow the end; INSTANCE_ELSEWHERE if the host in

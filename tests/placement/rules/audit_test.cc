@@ -87,6 +87,18 @@ TEST_F(RulesAudit, AShareOfAPoolBelowAnotherNodeIsRight) {
   EXPECT_EQ(Fault(), kMissing);  // T-345: nothing on the node
 }
 
+TEST_F(RulesAudit, ARootThatServesOthersTooIsItsNode) {
+  moves_.ShareRoot();
+  Put(1);
+  Hold("n1{VCPU:2, MEMORY_MB:512, DISK_GB:16}");
+  EXPECT_EQ(Fault(), std::nullopt);  // T-345
+  Put(2);
+  Hold("n2{VCPU:2, MEMORY_MB:512} n1{DISK_GB:16}");
+  EXPECT_EQ(Fault(), std::nullopt);  // T-345: n1 lets others use its disk
+  Hold("n2{VCPU:2, MEMORY_MB:512} n1{VCPU:2, DISK_GB:16}");
+  EXPECT_EQ(Fault(), kSuperfluous);  // T-345
+}
+
 TEST_F(RulesAudit, AnInstanceThatHoldsNothingIsMissing) {
   Put(1);
   EXPECT_EQ(Fault(), kMissing);   // T-345

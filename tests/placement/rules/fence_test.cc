@@ -100,6 +100,15 @@ TEST_F(RulesFenceInstance, NotForAShareOfWhatServesOthersToo) {
   EXPECT_EQ(Write(2, 2), "OK");
 }
 
+// Who may use n1 besides does not matter: its guests hold their CPUs of n1.
+TEST_F(RulesFenceInstance, ThatHoldsSomethingOfARootThatServesOthersToo) {
+  move_.ShareRoot();
+  Put(0);
+  move_.Hold("vm", "n1{VCPU:1}");
+  EXPECT_EQ(Write(2, 2), "POLICY_DENIED instance");  // T-386
+  EXPECT_EQ(Write(1, 1), "OK");
+}
+
 TEST_F(RulesFenceInstance, OnEitherSideOfAMove) {
   move_.Begin(MigrationType::kLive);
   EXPECT_EQ(Write(2, 1), "OK");

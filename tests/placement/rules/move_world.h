@@ -83,6 +83,12 @@ class MoveWorld {
     world().Must(
         SetProviderTraits{pool, world().generation("pool"), {"MISC_SHARES_VIA_AGGREGATE"}});
   }
+  // Lets all nodes use what n1 itself has.
+  void ShareRoot() {
+    world().Must(SetProviderTraits{world().provider("n1"),
+                                   world().generation("n1"),
+                                   {"MISC_SHARES_VIA_AGGREGATE", "OWNER_NOVA"}});
+  }
   // The record of the migration, from one host to another with their nodes. 0: the destination is
   // not known yet.
   MigrationRecord Move(MigrationType type, int from, int to) {

@@ -371,6 +371,8 @@ TEST_F(RulesRecordWrite, ANodeFromAnotherHostGetsNoClaimsBeforeItsInstancesCame)
   Allocate(1, "n1{VCPU:1}");
   Create(3);
   EXPECT_EQ(Answer(Claim(1, 3, "5")), "POLICY_DENIED");  // T-22
+  move_.ShareRoot();
+  EXPECT_EQ(Answer(Claim(1, 3, "5")), "POLICY_DENIED");  // T-22
   left = *Find(1);
   left.vm_state = "deleted";
   ASSERT_EQ(move_.Answer(SetInstance{left, left.generation}), "OK");

@@ -29,12 +29,16 @@ struct Divided {
   const char* migration;  // what the migration's consumer holds
 };
 
+// What serves all nodes: nothing, the pool, which is then below n1, or n1 itself.
+enum class Shared { kNothing, kPool, kRoot };
+
 class SettlementTest : public testing::Test {
  protected:
   // Ends the move with the instance on `host`: "OK", or the refusal.
   std::string EndOf(const Divided& before, MoveEnd end, int host, int destination = 2) {
     move_ = std::make_unique<MoveWorld>();
-    if (shares_pool_) move_->SharePool();
+    if (shared_ == Shared::kPool) move_->SharePool();
+    if (shared_ == Shared::kRoot) move_->ShareRoot();
     EXPECT_EQ(move_->Answer(SetInstance{move_->On(1), std::nullopt}), "OK");
     move_->Hold("vm", before.instance);
     move_->Hold("move", before.migration);
@@ -49,7 +53,7 @@ class SettlementTest : public testing::Test {
   std::string Held() { return move_->Held("vm"); }
 
   std::unique_ptr<MoveWorld> move_;
-  bool shares_pool_ = false;  // the pool is below n1, and serves all nodes
+  Shared shared_ = Shared::kNothing;
 };
 
 struct DividedCase {
@@ -76,12 +80,13 @@ constexpr DividedCase kDividedCases[] = {
     {{"n1{VCPU:6}", "n1{VCPU:2}"}, "n1{VCPU:6}", nullptr},
 };
 
-// A pool that serves all nodes is of no side, wherever it is.
-class SharedSettlementTest : public SettlementTest, public testing::WithParamInterface<bool> {};
-INSTANTIATE_TEST_SUITE_P(Settlement, SharedSettlementTest, testing::Bool());
+// A pool that serves all nodes is of no side, wherever it is. The root of a node is of its side.
+class SharedSettlementTest : public SettlementTest, public testing::WithParamInterface<Shared> {};
+INSTANTIATE_TEST_SUITE_P(Settlement, SharedSettlementTest,
+                         testing::Values(Shared::kNothing, Shared::kPool, Shared::kRoot));
 
 TEST_P(SharedSettlementTest, EachSideIsSettledWhoeverHoldsIt) {
-  shares_pool_ = GetParam();
+  shared_ = GetParam();
   for (size_t i = 0; i < std::size(kDividedCases); ++i) {
     const DividedCase& one = kDividedCases[i];
     SCOPED_TRACE(i);
