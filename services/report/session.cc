@@ -328,9 +328,13 @@ void ReportSession::SettleReadiness(const pb::Readiness& readiness, const absl::
   if (!status.ok()) TellUnrecorded(status);
 }
 
+// A tracker decides how often this happens. So a host gets at most one line in a second.
 void ReportSession::TellUnrecorded(const absl::Status& status) const {
+  static auto& pace = *new LinePace(absl::Seconds(1));
+  int64_t omitted = 0;
+  if (!pace.Lets(key_.first, placement::BootNow(), &omitted)) return;
   Log(LogLevel::kWarning, "a tracker's readiness could not be recorded",
-      {{"host", key_.first}, {"detail", status.ToString()}});
+      {{"host", key_.first}, {"detail", status.ToString()}, {"omitted", omitted}});
 }
 
 void ReportSession::Tick() {

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "absl/strings/ascii.h"
+#include "absl/strings/str_split.h"
 #include "google/rpc/error_details.pb.h"
 #include "services/wire/instance.h"
 #include "tests/services/report/session_fixture.h"
@@ -223,6 +224,22 @@ TEST_F(SessionFormTest, AnswersNameANodeInItsCanonicalForm) {
   ASSERT_TRUE(account.ParseFromString((*state->nodes().Find(node_))->account));
   ASSERT_EQ(account.orphans_size(), 1);
   EXPECT_EQ(account.orphans(0).uuid(), absl::AsciiStrToLower(guest));
+}
+
+TEST_F(SessionFormTest, MalformedReadinessDoesNotFillTheLog) {
+  const Settled settled(this);
+  PlayedTracker tracker(&sessions_, "loud", node_);
+  ASSERT_TRUE(tracker.Introduce());
+  pb::SessionRequest readiness;
+  readiness.mutable_readiness()->set_reason(kNul);
+  testing::internal::CaptureStderr();
+  const placement::BootTime begun = placement::BootNow();
+  for (int i = 0; i < 200; ++i) EXPECT_TRUE(tracker.Say(readiness));
+  const int64_t seconds = absl::ToInt64Seconds(placement::BootNow() - begun);
+  const std::string log = testing::internal::GetCapturedStderr();
+  const std::vector<std::string> parts = absl::StrSplit(log, "readiness could not be recorded");
+  EXPECT_GE(parts.size(), 2U) << log;
+  EXPECT_LE(static_cast<int64_t>(parts.size()), seconds + 2) << log;
 }
 
 // A readiness has no answer, and a heartbeat and an audit's end have no effect on the ledger.
