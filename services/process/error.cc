@@ -50,11 +50,13 @@ const PublicWords& WordsFor(absl::StatusCode code) {
   return kInternal;
 }
 
-// Tells the operator what the caller is not told. If the database is away, many calls fail so.
+// Tells the operator what the caller is not told. If the database is away, many calls fail with the
+// same text. Failures with another text get lines of their own.
 void TellFailure(const char* reason, const absl::Status& status) {
   static auto& pace = *new LinePace(absl::Seconds(1));
   int64_t omitted = 0;
-  if (!pace.Lets(reason, placement::BootNow(), &omitted)) return;
+  const std::string key = absl::StrCat(reason, " ", status.message());
+  if (!pace.Lets(key, placement::BootNow(), &omitted)) return;
   Log(LogLevel::kWarning, "a call failed, and the caller is not at fault",
       {{"reason", reason}, {"detail", status.ToString()}, {"omitted", omitted}});
 }

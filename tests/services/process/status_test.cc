@@ -4,9 +4,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_split.h"
 #include "google/rpc/error_details.pb.h"
 #include "google/rpc/status.pb.h"
 #include "grpcpp/support/status.h"
+#include "placement/ground/boot_clock.h"
 
 namespace berth::services {
 namespace {
@@ -92,6 +97,22 @@ TEST(StatusTest, WhatNoRuleWroteStaysHere) {  // P-237
     EXPECT_THAT(status.error_details(), Not(HasSubstr("consumers")));
   }
   EXPECT_TRUE(PlacementStatus(absl::OkStatus()).ok());
+}
+
+// A client that is told nothing is told that the log says why.
+TEST(StatusTest, NoFailureHidesAnotherInTheLog) {
+  testing::internal::CaptureStderr();
+  const placement::BootTime begun = placement::BootNow();
+  for (int i = 0; i < 200; ++i) {
+    EXPECT_FALSE(PlacementStatus(absl::InternalError("the table is gone")).ok());
+  }
+  EXPECT_FALSE(PlacementStatus(absl::InternalError("the index is gone")).ok());
+  const int64_t seconds = absl::ToInt64Seconds(placement::BootNow() - begun);
+  const std::string log = testing::internal::GetCapturedStderr();
+  EXPECT_THAT(log, HasSubstr("the index is gone"));
+  const std::vector<std::string> parts = absl::StrSplit(log, "the table is gone");
+  EXPECT_GE(parts.size(), 2U) << log;
+  EXPECT_LE(static_cast<int64_t>(parts.size()), seconds + 2) << log;
 }
 
 }  // namespace
