@@ -28,7 +28,7 @@
 namespace berth::services {
 
 // A tracker's stream, as Connections and ReportSessions use it. Implementations are thread-safe. No
-// method blocks, and no method calls Connections or ReportSessions.
+// method waits for a peer or for the ledger, and none takes the lock that guards the Connections.
 class TrackerStream {
  public:
   virtual ~TrackerStream() = default;

@@ -81,11 +81,12 @@ class ReportSession final : public TrackerStream,
 
  private:
   using HelloPtr = std::shared_ptr<const HelloFacts>;
-  // A push of which at least one slice has not been sent.
+  // A push of which at least one slice is not in the outbox yet.
   struct OpenPush {
     placement::ProviderId node;
     PushScope rest;  // the names of everything that the next slices must contain
     placement::Revision revision;
+    bool names_all = false;  // `rest` must get the names of a complete push first (NameAll)
   };
 
   // The answer to a write of records, without the records, and the names of these.
@@ -135,7 +136,7 @@ class ReportSession final : public TrackerStream,
   void Send(pb::SessionResponse message);
   void FlushPushes();
   void TellPushes();
-  bool NextPush(pb::SessionResponse* message) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  placement::StatePtr TakePush(OpenPush* push) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   bool OpenNextPush(const placement::State& state, placement::Revision dispatched)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Whether some slices of a push for `node` have been sent, and others have not.
@@ -162,7 +163,7 @@ class ReportSession final : public TrackerStream,
   // A list, because an empty deque takes half a KiB, and most sessions have an empty outbox.
   std::list<pb::SessionResponse> outbox_ ABSL_GUARDED_BY(mutex_);
   pb::SessionResponse outgoing_ ABSL_GUARDED_BY(mutex_);
-  bool pushing_ ABSL_GUARDED_BY(mutex_) = false;  // a worker will call TellPushes
+  bool pushing_ ABSL_GUARDED_BY(mutex_) = false;  // a worker will call TellPushes, or is in it
   // A Hello is being answered. No push is sent before BeginPushes has prepared the first pushes: an
   // earlier push would tell the tracker a revision of which it lacks changes.
   bool welcoming_ ABSL_GUARDED_BY(mutex_) = false;

@@ -34,8 +34,8 @@ void ReportSession::BeginPushes(const State& state, const HelloFacts& hello) {
   for (const HelloNode& node : hello.nodes) {
     if (IsTold(state, key_.first, node.id)) told.push_back(node);
   }
-  MissedChanges missed = FindMissed(sessions_->ledger()->feed(), state.position().revision,
-                                    key_.first, told);
+  MissedChanges missed =
+      FindMissed(sessions_->ledger()->feed(), state.position().revision, key_.first, told);
   MutexLock lock(&mutex_);
   PushScopes scopes;
   for (const HelloNode& node : hello.nodes) {
@@ -64,26 +64,45 @@ void ReportSession::FlushPushes() {
 }
 
 // Sends one slice of a push at a time. Meanwhile, new changes are added to the scopes of the next
-// pushes.
+// pushes. A slice is filled without the lock, since all other trackers wait while Touch waits for
+// the lock. pushing_ stays true, so that no other worker fills a slice. push_ stays set, so that
+// the answers wait, and a report learns that a push for its node is being sent.
 void ReportSession::TellPushes() {
+  placement::StatePtr state;
+  OpenPush push;
+  {
+    MutexLock lock(&mutex_);
+    state = TakePush(&push);
+    if (state == nullptr) {
+      pushing_ = false;
+      return;
+    }
+  }
+  if (push.names_all) NameAll(*state, key_.first, push.node, &push.rest);
+  push.names_all = false;
+  pb::SessionResponse message;
+  SetRevision(push.revision, message.mutable_revision());
+  FillSlice(*state, key_.first, push.node, &push.rest, message.mutable_push());
   MutexLock lock(&mutex_);
   pushing_ = false;
-  if (welcoming_ || writing_ || finished_ || ending_) return;
-  pb::SessionResponse message;
-  if (!NextPush(&message)) return;
+  push_.reset();
+  if (message.push().more()) push_ = std::move(push);
   outbox_.push_back(std::move(message));
   SendRecordAnswers();
   WriteNext();
 }
 
-bool ReportSession::NextPush(pb::SessionResponse* message) {
+// Moves the push of which the next slice is to be sent into `push`, and returns the state with
+// whose values the slice is to be filled. This state has each change that the push names. Returns
+// null if nothing is to be sent now.
+placement::StatePtr ReportSession::TakePush(OpenPush* push) {
+  if (welcoming_ || writing_ || finished_ || ending_) return nullptr;
   const placement::Revision dispatched = sessions_->dispatched();
-  const placement::StatePtr state = sessions_->ledger()->Newest();
-  if (!push_ && !OpenNextPush(*state, dispatched)) return false;
-  SetRevision(push_->revision, message->mutable_revision());
-  FillSlice(*state, key_.first, push_->node, &push_->rest, message->mutable_push());
-  if (!message->push().more()) push_.reset();
-  return true;
+  placement::StatePtr state = sessions_->ledger()->Newest();
+  if (!push_ && !OpenNextPush(*state, dispatched)) return nullptr;
+  std::swap(*push, *push_);
+  push_->node = push->node;  // IsPushing compares it
+  return state;
 }
 
 // Begins the next push. Returns false if no push is needed.
@@ -100,8 +119,8 @@ bool ReportSession::OpenNextPush(const State& state, placement::Revision dispatc
     // changed after `dispatched`. So it tells the tracker only that all changes up to `dispatched`
     // were sent.
     const placement::Revision revision = scope.complete ? newest : std::min(newest, dispatched);
-    if (scope.complete) NameAll(state, key_.first, node, &scope);
-    push_ = OpenPush{node, std::exchange(scope, PushScope()), revision};
+    const bool names_all = scope.complete;
+    push_ = OpenPush{node, std::exchange(scope, PushScope()), revision, names_all};
     return true;
   }
   return false;
