@@ -1,5 +1,6 @@
 #include "tests/worlds/counted_fleet.h"
 
+#include <memory>
 #include <utility>
 #include <variant>
 
@@ -82,22 +83,31 @@ Changes CountedFleet::ChangesOf(const ImportLedger& import) {
   return outcome.ok() ? std::move(outcome->changes) : Changes();
 }
 
+void CountedFleet::Watch(TouchedRecords* records, Changes* changes) {
+  for (Change& change : *changes) {
+    if (auto* service = std::get_if<ServicePut>(&change)) {
+      service->service = records->Keep(*service->service);
+    } else if (auto* node = std::get_if<NodePut>(&change)) {
+      node->node = records->Keep(*node->node);
+    } else if (auto* instance = std::get_if<InstancePut>(&change)) {
+      const bool is_first = instance->instance->id.uuid.high == InstanceOf(1, 0).uuid.high;
+      if (is_first) instance->instance = records->Keep(*instance->instance);
+    }
+  }
+}
+
 CountedFleet::CountedFleet(int hosts, int instances)
     : records_(3 * static_cast<size_t>(hosts)), state_(World().state()) {
   Changes changes = ChangesOf(Import(hosts, instances));
   for (Change& change : changes) {
-    if (auto* service = std::get_if<ServicePut>(&change)) {
-      ServiceRecord record = *service->service;
-      record.incarnation = ProcessOf(static_cast<int>(record.id.low));
-      record.up = true;
-      service->service = records_.Keep(std::move(record));
-    } else if (auto* node = std::get_if<NodePut>(&change)) {
-      node->node = records_.Keep(*node->node);
-    } else if (auto* instance = std::get_if<InstancePut>(&change)) {
-      const bool is_first = instance->instance->id.uuid.high == InstanceOf(1, 0).uuid.high;
-      if (is_first) instance->instance = records_.Keep(*instance->instance);
-    }
+    auto* const service = std::get_if<ServicePut>(&change);
+    if (service == nullptr) continue;
+    ServiceRecord record = *service->service;
+    record.incarnation = ProcessOf(static_cast<int>(record.id.low));
+    record.up = true;
+    service->service = std::make_shared<const ServiceRecord>(std::move(record));
   }
+  Watch(&records_, &changes);
   state_.Apply(changes);
 }
 

@@ -36,6 +36,9 @@ class CountedFleet {
   // What it changes in a ledger that has only the standard names.
   static Changes ChangesOf(const ImportLedger& import);
 
+  // Watches the service, the node and the first instance of each host that `changes` put.
+  static void Watch(TouchedRecords* records, Changes* changes);
+
   const State& state() const { return state_; }
   // How many watched records `call` reads.
   int64_t Count(const std::function<void()>& call) { return records_.Count(call); }

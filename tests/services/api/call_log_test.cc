@@ -6,6 +6,7 @@
 #include <string>
 
 #include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/time/clock.h"
 #include "berth/placement/v1/ledger.grpc.pb.h"
@@ -77,6 +78,28 @@ TEST_P(CallLogTest, HasOneLineASecondForTheFailuresOfAMethod) {
   }
   // The failures of one method do not hide those of another.
   EXPECT_TRUE(absl::StrContains(log, "LedgerService/GetRequest")) << log;
+}
+
+// A line says how many failures got none since the last line.
+TEST_P(CallLogTest, TellsHowManyFailuresItLeavesOut) {
+  const auto line_of_call = [this] {
+    testing::internal::CaptureStderr();
+    EXPECT_EQ(StartEpoch(), grpc::StatusCode::INVALID_ARGUMENT);
+    const std::string log = testing::internal::GetCapturedStderr();
+    for (const absl::string_view line : absl::StrSplit(log, '\n')) {
+      if (absl::StrContains(line, "LedgerService/StartEpoch")) return std::string(line);
+    }
+    return std::string();
+  };
+  EXPECT_TRUE(absl::EndsWith(line_of_call(), " omitted=0"));
+  int left_out = 0;
+  std::string line;
+  EXPECT_TRUE(placement::LedgerRunner::Eventually([&] {
+    line = line_of_call();
+    if (line.empty()) ++left_out;
+    return !line.empty() && (left_out > 0 || GetParam() == AccessLog::kAll);
+  }));
+  EXPECT_TRUE(absl::EndsWith(line, absl::StrCat(" omitted=", left_out))) << line;
 }
 
 INSTANTIATE_TEST_SUITE_P(AccessLogs, CallLogTest,

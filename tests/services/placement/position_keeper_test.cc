@@ -7,7 +7,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "placement/ground/mutex.h"
@@ -43,8 +45,9 @@ class PositionKeeperTest : public ::testing::Test {
   // Lets the write that hangs go on. Returns what must be closed when it has ended.
   int GoOn() const { return open((path_ + ".new").c_str(), O_RDONLY | O_NONBLOCK); }
 
-  PositionKeeper::TellOperator Tell() {
-    return [this](const std::string& words) {
+  // Has `token` as long as anybody may still tell something.
+  PositionKeeper::TellOperator Tell(std::shared_ptr<int> token = nullptr) {
+    return [this, token = std::move(token)](const std::string& words) {
       const MutexLock lock(&mutex_);
       told_.push_back(words);
     };
@@ -86,16 +89,19 @@ TEST_F(PositionKeeperTest, WithoutAFileNothingIsDone) {
 
 TEST_F(PositionKeeperTest, ADirectoryThatHangsDoesNotHoldUpTheEnd) {
   Hang();
-  PositionKeeper keeper(path_, Tell());
-  keeper.Keep(At(1), BootNow());
-  ASSERT_TRUE(IsToldOfHang(&keeper, At(2)));
-  keeper.Keep(At(3), BootNow() + PositionKeeper::kWriteWithin);
+  const auto token = std::make_shared<int>();
+  auto keeper = std::make_unique<PositionKeeper>(path_, Tell(token));
+  keeper->Keep(At(1), BootNow());
+  ASSERT_TRUE(IsToldOfHang(keeper.get(), At(2)));
+  keeper->Keep(At(3), BootNow() + PositionKeeper::kWriteWithin);
   EXPECT_THAT(told(), SizeIs(1));
   EXPECT_THAT(told()[0], HasSubstr("does not answer"));
-  EXPECT_FALSE(keeper.Stop(BootNow()));
+  EXPECT_FALSE(keeper->Stop(BootNow()));
+  keeper.reset();
   // The thread ends with its write, and tells nobody.
   const int reader = GoOn();
-  EXPECT_TRUE(LedgerRunner::Eventually([this] { return ::access(path_.c_str(), F_OK) == 0; }));
+  EXPECT_TRUE(LedgerRunner::Eventually([&] { return token.use_count() == 1; }));
+  EXPECT_EQ(::access(path_.c_str(), F_OK), 0);
   EXPECT_THAT(told(), SizeIs(1));
   close(reader);
 }

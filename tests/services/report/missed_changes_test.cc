@@ -3,6 +3,13 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
+
 namespace berth::services {
 namespace {
 
@@ -14,8 +21,8 @@ using placement::Uuid;
 const ProviderId kNode{Uuid{1, 1}};
 const ProviderId kOther{Uuid{1, 2}};
 
-// A feed that begins after revision 10 of epoch 2 and in which each batch lets one consumer of `kNode`,
-// numbered as the batch, and one of another node go.
+// A feed that begins after revision 10 of epoch 2 and in which each batch lets one consumer of
+// `kNode`, numbered as the batch, and one of another node go.
 class MissedChangesTest : public ::testing::Test {
  protected:
   static placement::FeedCommand CommandOf(placement::Changes changes,
@@ -72,6 +79,8 @@ TEST_F(MissedChangesTest, AreThoseSinceItHeard) {  // T-228
   EXPECT_EQ(Told(Revision{2, 9}, {2, 14}), Numbers{-1});   // no longer in memory
   EXPECT_EQ(Told(Revision{1, 14}, {2, 14}), Numbers{-1});  // of an epoch that ended
   EXPECT_EQ(Told(Revision{3, 1}, {2, 14}), Numbers{-1});   // of one that is none
+  // A peer may send any number.
+  EXPECT_EQ(Told(Revision{2, std::numeric_limits<int64_t>::min()}, {2, 14}), Numbers{-1});
   EXPECT_EQ(Told(Revision{2, 12, 120}, {2, 14}), (Numbers{13, 14}));
   testing::internal::CaptureStderr();
   EXPECT_EQ(Told(Revision{2, 15}, {2, 14}), Numbers{-1});       // of a future that was lost

@@ -27,7 +27,8 @@ using placement::Revision;
 using placement::State;
 
 constexpr int kVisitedHosts = kSanitized ? 500 : 10'000;
-constexpr int kVisitedInstances = 20;                        // on each host
+constexpr int kVisitedInstances = 20;  // on each host
+constexpr int kReadMax = 3;            // the service, the node, and the instance that is watched
 constexpr size_t kNamesOfAHost = 1 + 2 * kVisitedInstances;  // provider, consumers, instances
 
 // The batch of a command with `changes`, which it applies to `state`.
@@ -51,9 +52,12 @@ PushScopes ScopeOf(int host) {
 // If each stream looked at all changes, for its node and for its host, it would be 8,800,000,000
 // times.
 TEST(PushVisits, AnImportOfAFleetIsLookedAtOnce) {
+  placement::TouchedRecords records(size_t{kVisitedHosts} * 3);
   State state = placement::World().state();
-  const placement::ImportLedger import = CountedFleet::Import(kVisitedHosts, kVisitedInstances);
-  const FeedBatchPtr batch = BatchOf(CountedFleet::ChangesOf(import), &state);
+  Changes imported =
+      CountedFleet::ChangesOf(CountedFleet::Import(kVisitedHosts, kVisitedInstances));
+  CountedFleet::Watch(&records, &imported);
+  const FeedBatchPtr batch = BatchOf(std::move(imported), &state);
   const FeedCommand& command = batch->commands[0];
   const auto changes = static_cast<int64_t>(command.changes->size());
   EXPECT_EQ(changes, kVisitedHosts * (4 + 2 * kVisitedInstances));
@@ -65,6 +69,10 @@ TEST(PushVisits, AnImportOfAFleetIsLookedAtOnce) {
     EXPECT_FALSE(scope.complete);
     ASSERT_EQ(scope.size(), kNamesOfAHost);
   }
+  PushScopes scopes = ScopeOf(77);
+  const int64_t read =
+      records.Count([&] { AddNews(command, CountedFleet::HostOf(77), false, &scopes); });
+  EXPECT_LE(read, kReadMax);
   // What is used of a provider follows from the consumers.
   EXPECT_EQ(visits, changes - kVisitedHosts);
   // So do those look at their parts alone that come back after it.
@@ -118,7 +126,6 @@ class PushOfAFleet : public ::testing::Test {
 };
 
 TEST_F(PushOfAFleet, ReadsTheRecordsOfItsHostAlone) {
-  constexpr int kReadMax = 3;  // the service, the node, and the instance that is watched
   PushScope all;
   all.complete = true;
   pb::Push push;
