@@ -1,8 +1,9 @@
 // Concerned: the hosts and the nodes that a command concerns, each with the changes that concern
 // it.
 //
-// It alone decides which trackers get a push, and of what. Nobody who is told of a command looks at
-// changes that concern others: an import of a whole fleet has one part for each host. Values.
+// A committed command is told to the trackers that it names, and to no others. A tracker's stream
+// does not look at changes that concern others: an import of a whole fleet has one part for each
+// host. Values.
 #ifndef BERTH_PLACEMENT_LOG_CONCERNED_H_
 #define BERTH_PLACEMENT_LOG_CONCERNED_H_
 

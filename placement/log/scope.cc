@@ -1,6 +1,7 @@
 #include "placement/log/scope.h"
 
 #include <algorithm>
+#include <functional>
 #include <map>
 #include <optional>
 
@@ -74,6 +75,12 @@ void CheckForm(const Changes& changes, const Scope& scope) {
     BERTH_CHECK(Rises(facts->roots) && Rises(facts->aggregates));
   }
   BERTH_CHECK(Rises(scope.gave_up) && Rises(scope.nodes));
+  const auto not_after = [](const HostNews& a, const HostNews& b) { return !(a.host < b.host); };
+  const auto& hosts = scope.other_hosts;
+  BERTH_CHECK(std::adjacent_find(hosts.begin(), hosts.end(), not_after) == hosts.end());
+  const auto& renewed = scope.renewed;
+  BERTH_CHECK(std::adjacent_find(renewed.begin(), renewed.end(), std::greater_equal<>()) ==
+              renewed.end());
   size_t removed = 0;
   const EachKind count{[&](const ClassRemoved&) { ++removed; },
                        [&](const TraitRemoved&) { ++removed; },

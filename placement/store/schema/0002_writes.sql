@@ -342,9 +342,9 @@ CREATE VIEW request_partitions AS
 -- then in three partitions, and a fourth one exists only in the hour before it is needed. If
 -- `kept_hours` changes, the partitions that exist keep their spans.
 --
--- A partition that cannot be made or dropped within 200 ms, for example while a backup reads the table, waits for the call of
--- the next hour. `undone` tells an operator what was not done and why; it is null if all was done. Rows without a partition
--- go into the default one. One call deletes 10,000 old rows of the default partition at most, and no others.
+-- A partition that cannot be made or dropped within 200 ms, for example while a backup reads it,
+-- waits for the next hour. `undone` says what was not done and why; it is null if all was done. Rows
+-- without a partition go into the default one, of which one call deletes 10,000 old rows at most.
 CREATE FUNCTION rotate_requests(at bigint, kept_hours int, OUT undone text)
 LANGUAGE plpgsql SET lock_timeout = '200ms' AS $$
 DECLARE
