@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <functional>
 #include <map>
-#include <optional>
 
 #include "absl/container/flat_hash_set.h"
 #include "placement/ground/check.h"
@@ -290,7 +289,7 @@ Scope ScopeMaker::Finish(const State& after) && {
       after_trees.emplace(place->tree->root_id(), place->tree);
       if (before == nullptr) before = place->tree.get();
     }
-    const std::optional<ProviderId> node = membership_.BelowRoot(after, provider, place);
+    const std::optional<ProviderId> node = NodeToName(after, provider, place);
     if (node) scope_.nodes.emplace_back(provider, *node);
     if (before != nullptr && before->root_id() != provider) {
       scope_.before.roots.emplace_back(provider, before->root_id());
@@ -314,9 +313,18 @@ const Tree* ScopeMaker::TreeBefore(ProviderId provider) const {
   return found == members_before_.end() ? nullptr : found->second;
 }
 
+std::optional<ProviderId> ScopeMaker::NodeToName(const State& after, ProviderId provider,
+                                                 const std::optional<ProviderPlace>& place) {
+  const bool is_direct =
+      direct_.empty() || std::binary_search(direct_.begin(), direct_.end(), provider);
+  return is_direct ? membership_.BelowRoot(after, provider, place) : std::nullopt;
+}
+
 // Fills derived and neighbours. They get the members of the trees that the command changed, and the
 // consumers of these members, except for the entities that the changes name.
 void ScopeMaker::Compare(const State& after) {
+  SortUnique(&named_);
+  direct_ = named_;
   ProviderIds put;
   ProviderIds used;
   absl::flat_hash_set<ConsumerId> told;

@@ -34,6 +34,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -104,9 +105,10 @@ struct Scope {
   // of each of its migrations that may still hold resources; for a removed instance, both hosts of
   // each of its migrations. Sorted by host.
   std::vector<HostNews> other_hosts;
-  // (provider, the node to which it belongs), in order of providers: the providers that `after`
-  // covers and that do not belong to the root of their tree, and the providers that the command
-  // removes and that were no roots. For a removed provider, the node of before the command.
+  // (provider, the node to which it belongs), in order of providers: of the providers that a change
+  // names, or on which a changed consumer holds or held something, those that do not belong to the
+  // root of their tree; and the providers that the command removes and that were no roots. For a
+  // removed provider, the node of before the command.
   std::vector<std::pair<ProviderId, ProviderId>> nodes;
   // The nodes of which more has changed for their trackers than the changes name, so that the
   // trackers must be told everything. First, the nodes that gained or lost providers with a provider
@@ -155,11 +157,17 @@ class ScopeMaker {
   // neighbours.
   void Add(Change change, bool differs);
   const Tree* TreeBefore(ProviderId provider) const;
+  // The node of the provider for Scope::nodes. None if that is the root of the provider's tree, or
+  // if the changes do not concern the provider.
+  std::optional<ProviderId> NodeToName(const State& after, ProviderId provider,
+                                       const std::optional<ProviderPlace>& place);
 
   const Changes& changes_;
   Scope scope_;
   bool puts_providers_ = false;
   std::vector<ProviderId> named_;  // the providers whose trees the scope describes; in any order
+  // Those of named_ that the changes concern, sorted. Empty before Compare, which adds the others.
+  std::vector<ProviderId> direct_;
   // The trees, before the command, of the providers that the command puts or removes, and of their
   // parents. Each tree once.
   std::vector<TreePtr> trees_before_;

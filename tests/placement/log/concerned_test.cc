@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -137,6 +138,24 @@ TEST_F(ConcernedTest, AProviderThatMovesRenewsTheNodesOfItsSubtree) {
   EXPECT_EQ(TextOfNodes(Of(state(), {Below("cn1", fleet_.world.provider("rack"))})), "cn1: 0");
   EXPECT_EQ(TextOfNodes(Of(state(), {Below("pf1", fleet_.world.provider("cn2"))})),
             "cn1 renewed: ; cn2 renewed: 0");
+}
+
+// The scope of a rack of 10,000 nodes would name each of them.
+TEST_F(ConcernedTest, AnAggregateOfARackNamesNoNodesBelowIt) {
+  fleet_.world.Add("rack");
+  State below = state();
+  below.Apply({Below("cn1", fleet_.world.provider("rack"))});
+  ProviderConfig rack = fleet_.world.place("rack").config();
+  rack.aggregates = {AggregateId{Uuid{5, 1}}};
+  rack.generation = rack.generation.Next();
+  const Changes joins = {ProviderPut{std::make_shared<const ProviderConfig>(rack)}};
+  ScopeMaker maker(below, joins);
+  State after = below;
+  after.Apply(joins);
+  const Scope scope = std::move(maker).Finish(after);
+  EXPECT_FALSE(scope.neighbours.empty());
+  EXPECT_TRUE(scope.nodes.empty());
+  EXPECT_EQ(TextOfNodes(ConcernedBy(joins, scope)), "rack: 0");
 }
 
 // What is gone is told to the node to which it belonged.
