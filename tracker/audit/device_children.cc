@@ -56,6 +56,25 @@ WantedProvider AsWanted(const DeviceProvider& provider, const Uuid& node_uuid, c
   return child;
 }
 
+// Lets the child have what consumers hold of other classes than the one that its devices have now.
+// These devices are not offered as the new class before they are free (T-239).
+void KeepOldClasses(const KnownProvider& known, const Records& records,
+                    const std::string& resource_class, WantedProvider* child,
+                    std::vector<std::string>* problems) {
+  Inventory& offered = child->inventories[resource_class];
+  for (const auto& [name, held] : AsUsed(known, records).inventories) {
+    if (name == resource_class) continue;
+    child->inventories[name] = held;
+    offered.total -= held.total;
+    problems->push_back(absl::StrCat("provider ", child->name, ": consumers hold ", held.total,
+                                     " devices as ", name, ", their class before; they become ",
+                                     resource_class, " when they are free"));
+  }
+  offered.max_unit = offered.total;
+  offered.reserved = std::min(offered.reserved, offered.total);
+  if (offered.total <= 0) child->inventories.erase(resource_class);
+}
+
 }  // namespace
 
 DeviceChildren DescribeDeviceChildren(const NodeConfiguration& configuration, const Uuid& node_uuid,
@@ -81,15 +100,19 @@ DeviceChildren DescribeDeviceChildren(const NodeConfiguration& configuration, co
   }
   for (const DeviceProvider& provider : tree->providers) {
     const auto known = placed.find(provider.address);
-    children.providers.push_back(AsWanted(
-        provider, node_uuid,
-        known != placed.end() ? known->second->uuid : NamedUuid(node_uuid, provider.name)));
+    const bool is_placed = known != placed.end();
+    WantedProvider child = AsWanted(
+        provider, node_uuid, is_placed ? known->second->uuid : NamedUuid(node_uuid, provider.name));
+    if (is_placed) {
+      KeepOldClasses(*known->second, *records, provider.resource_class, &child, &children.problems);
+    }
+    children.providers.push_back(std::move(child));
   }
   for (const std::string& address : tree->removed) {
     WantedProvider child = AsUsed(*placed.at(address), *records);
     if (!child.inventories.empty()) children.providers.push_back(std::move(child));
   }
-  children.problems = tree->problems;
+  children.problems.insert(children.problems.end(), tree->problems.begin(), tree->problems.end());
   result.tree = *std::move(tree);
   return result;
 }

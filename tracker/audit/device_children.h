@@ -26,6 +26,10 @@ struct DeviceChildren {
 // A provider of devices that have gone offers only what consumers still hold of it. When they hold
 // nothing, it is left out, and placement deletes it (T-260).
 //
+// If the class of devices changes, what consumers hold of the former class stays that class until it
+// is free, and a problem says so (T-239). Placement would refuse a report without it, and with it
+// all other changes of the node.
+//
 // If the settings contradict the devices, or do not ask for providers although placement has some,
 // the providers stay as placement has them, and a problem says why (T-259). So they do if the
 // devices could not be listed (`devices_known` is false): they are still there.

@@ -205,7 +205,8 @@ std::vector<WantedHolding> HealDevices(const DeviceProviderTree& devices, const 
     std::map<std::string, int64_t>& held = allocated[allocation.consumer_uuid];
     const auto address = addresses.find(allocation.provider_uuid);
     if (address == addresses.end()) continue;
-    held[address->second] = AmountOf(allocation, classes[address->second]);
+    // A device that had another class when it was allocated is still held as that (T-239).
+    for (const auto& [name, amount] : allocation.amounts) held[address->second] += amount;
   }
   Holdings holdings(records);
   for (const DeviceAllocation& missing :

@@ -211,6 +211,45 @@ TEST_F(DeviceChildrenTest, AnUnpluggedDeviceIsOfferedAsItsOwnerHoldsIt) {
   EXPECT_EQ(Run().report.providers.size(), 1u);  // T-260
 }
 
+TEST_F(DeviceChildrenTest, ADeviceKeepsItsClassWhileSomebodyHasIt) {
+  configuration_.pci_device_specs = {R"({"address": "0000:05:00.0"})"};
+  facts_.pci_devices = {OneDevice("0000:05:00.0", "type-PCI", "0a54")};
+  Observe();
+  Own("a", {"0000:05:00.0"});
+  Apply(Run());
+  records_.allocations = {
+      {records_.tree[1].uuid, "a"_uuid, Uuid(), {{"CUSTOM_PCI_8086_0A54", 1}}, "INSTANCE", 1}};
+  configuration_.pci_device_specs = {R"({"address": "0000:05:00.0", "resource_class": "new"})"};
+  Observe();
+  const Audit changed = Run();
+  ASSERT_EQ(changed.report.providers.size(), 2u);
+  EXPECT_EQ(changed.report.providers[1].inventories,
+            (Inventories{{"CUSTOM_PCI_8086_0A54", {1, 0, 1, 1, 1, 1.0}}}));               // T-239
+  EXPECT_THAT(Settings(changed), ElementsAre(HasSubstr("become CUSTOM_NEW when they")));  // T-239
+  account_.DropInstance("a"_uuid);
+  records_.allocations.clear();
+  const Audit freed = Run();
+  EXPECT_EQ(freed.report.providers[1].inventories,
+            (Inventories{{"CUSTOM_NEW", {1, 0, 1, 1, 1, 1.0}}}));  // T-239
+  EXPECT_THAT(Settings(freed), IsEmpty());
+}
+
+TEST_F(DeviceChildrenTest, FreeFunctionsOfACardGetANewClassBeforeTheOthers) {
+  Own("a", {"0000:3b:02.0", "0000:3b:02.1", "0000:3b:02.2"});
+  Apply(Run());
+  records_.allocations = {
+      {records_.tree[1].uuid, "a"_uuid, Uuid(), {{"CUSTOM_PCI_8086_154C", 3}}, "INSTANCE", 1}};
+  configuration_.pci_device_specs = {R"({"product_id": "154c", "resource_class": "new"})"};
+  Observe();
+  const Audit changed = Run();
+  EXPECT_EQ(changed.report.providers[1].inventories,
+            (Inventories{{"CUSTOM_NEW", {1, 0, 1, 1, 1, 1.0}},
+                         {"CUSTOM_PCI_8086_154C", {3, 0, 1, 3, 1, 1.0}}}));  // T-239
+  Apply(changed);
+  EXPECT_THAT(Run().report.holdings, IsEmpty()) << "a has what it owns";  // T-262
+  EXPECT_FALSE(Differs(Run().report.providers, records_.tree));
+}
+
 TEST_F(DeviceChildrenTest, AreNotHealedDuringAResizeOnTheHost) {  // T-262
   Own("a", {"0000:3b:02.0"});
   Instance moving = *account_.FindInstance("a"_uuid);
