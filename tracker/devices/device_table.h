@@ -89,7 +89,9 @@ class DeviceTable {
 
   // Makes a table from the devices that the host lists and from the records of the devices that
   // instances own. Records without an owner are ignored; of two records with one address the first
-  // counts. An owned device of which only the address is known gets its properties from `listed`.
+  // counts. An owned device of which only the address is known gets its properties from `listed`. So
+  // a change of the device is seen here before the owner has gone; the report to placement keeps the
+  // class that the owner holds (see device_children.h).
   //
   // A status can differ from a table that was changed step by step: a device that was added while
   // a relative was taken is not available here; there it is.
@@ -99,7 +101,8 @@ class DeviceTable {
   // Makes the table follow the devices that the host lists (T-239 to T-241):
   //   a listed device that is unknown and that a specification matches becomes available;
   //   a known device without an owner gets the listed properties;
-  //   a known device with an owner keeps its properties;
+  //   a known device with an owner keeps its properties; if the table has its address alone, as the
+  //   tables of an account do, it gets the listed ones;
   //   a known device that is not listed, or that no specification matches, is removed; if it has an
   //   owner, it is kept.
   DeviceSync Sync(const std::vector<PciDevice>& listed);

@@ -77,13 +77,15 @@ TEST(DeviceSyncing, FreeDevicesFollowTheListAtOnce) {  // T-239
   EXPECT_THAT(table.Sync({PlainOn(1)}).updated, IsEmpty());
 }
 
-TEST(DeviceSyncing, DevicesWithAnOwnerFollowTheListWhenTheyAreFree) {  // T-239
+// The account's own tables do not remember what an owned device was: what stays until it is free is
+// its class in placement (device_children_test.cc).
+TEST(DeviceSyncing, DevicesWithAnOwnerFollowTheListWhenTheyAreFree) {
   DeviceTable table = TableOf({PlainOn(0)});
   ASSERT_TRUE(table.Claim("i"_uuid, {AskPlain()}, {}).ok());
   table.Sync({PlainOn(1)});
   EXPECT_EQ(table.Find(kPlain)->device.numa_node, 0);
   const DeviceTable freed = Freed(table, {PlainOn(1)}, "i"_uuid);
-  EXPECT_EQ(freed.Find(kPlain)->device.numa_node, 1);  // T-239, T-252
+  EXPECT_EQ(freed.Find(kPlain)->device.numa_node, 1);  // T-252
   EXPECT_EQ(freed.Pools()[0].key.numa_node, 1);
 }
 
