@@ -186,10 +186,11 @@ std::string PciLife::ReplayStep(const PciJson& step) {
     Except("T-239", absl::StrCat(op, ": pools and devices follow what is listed"));
     return CompareDevices(WithoutUnlisted(step.at("state").at("devices"), listed_json_), table_);
   }
-  if (ChangesOwners(op) && DifferInRelatives(step.at("state").at("devices"), table_)) {
-    Except("T-252", absl::StrCat(op, ": the status follows from who has the relatives now"));
-    LoadState(step.at("state"));
-    return kNoDifference;
+  const std::string rule =
+      ChangesOwners(op) ? RuleOfRelatives(step.at("state").at("devices"), table_) : "";
+  if (!rule.empty()) {
+    Except(rule, absl::StrCat(op, ": the status follows from who has the relatives now"));
+    LoadState(step.at("state"));  // the pools must be those of the recorded statuses
   }
   return CompareState(step.at("state"));
 }

@@ -104,17 +104,18 @@ std::vector<DeviceRecord> OwnedAfter(const PciJson& step, const tracker::DeviceT
   return owned;
 }
 
-bool DifferInRelatives(const PciJson& wanted, const tracker::DeviceTable& table) {
+std::string RuleOfRelatives(const PciJson& wanted, const tracker::DeviceTable& table) {
   const PciJson ours = DevicesOf(table);
-  if (ours.size() != wanted.size()) return false;
-  bool differ = false;
+  if (ours.size() != wanted.size()) return "";
+  std::string rule;
   for (const auto& [address, device] : wanted.items()) {
     const PciJson here = ours.value(address, PciJson());
     if (here == device) continue;
-    if (here.size() != 1 || device.size() != 1 || here.at(0) == "available") return false;
-    differ = true;
+    if (here.size() != 1 || device.size() != 1 || here.at(0) == "available") return "";
+    if (device.at(0) == "available") rule = "T-396";
+    if (rule.empty()) rule = "T-252";
   }
-  return differ;
+  return rule;
 }
 
 std::string CheckClaimed(const tracker::DeviceTable& table, const std::string& instance,

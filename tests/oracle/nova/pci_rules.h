@@ -40,11 +40,12 @@ bool ChangesOwners(const std::string& op);
 std::vector<tracker::DeviceRecord> OwnedAfter(const PciJson& step,
                                               const tracker::DeviceTable& table);
 
-// Whether the recorded devices differ from those of the table only in the status of devices that
-// nobody has and that are not available in the table. Nova's status of such a device depends on the
-// order in which its relatives were taken, freed and plugged in. Here who has the relatives says it
-// (T-252).
-bool DifferInRelatives(const PciJson& wanted, const tracker::DeviceTable& table);
+// Returns the rule by which the recorded devices differ from those of the table, if they differ only
+// in the status of devices that nobody has and that are not available in the table. Nova's status of
+// such a device depends on the order in which its relatives were taken, freed and plugged in. Here
+// who has the relatives says it (T-252). If one of them is available in the recording, Nova offers a
+// device of which a relative is taken (T-396). Empty: they differ in nothing, or in more.
+std::string RuleOfRelatives(const PciJson& wanted, const tracker::DeviceTable& table);
 
 // A claim gives the instance the devices, takes their relatives out of the pools, and changes no
 // other device. `before`: DevicesOf the table before the claim.

@@ -118,9 +118,10 @@ TEST(NovaReplay, FunctionsThatAreFreedOneByOne) {
                                  {"product_id", "1583"},
                                  {"dev_type", "type-PF"},
                                  {"numa_node", nullptr}};
+  const Json pf_pool = Json::parse(R"({"vendor_id": "8086", "product_id": "1583",
+      "numa_node": null, "count": 1, "tags": {"dev_type": "type-PF", "remote_managed": "false"}})");
   Json all = state("available", free, free, 2);
-  all["pools"].push_back(Json::parse(R"({"vendor_id": "8086", "product_id": "1583",
-      "numa_node": null, "count": 1, "tags": {"dev_type": "type-PF", "remote_managed": "false"}})"));
+  all["pools"].push_back(pf_pool);
   line["steps"] = Json::array(
       {{{"op", "report"}, {"state", all}},
        claim("i0", "0000:3b:02.0", state("unclaimable", Json::array({"claimed", "i0"}), free, 1)),
@@ -138,6 +139,12 @@ TEST(NovaReplay, FunctionsThatAreFreedOneByOne) {
   ExpectNoticed(line, [](Json& one) {
     one["steps"][4]["state"]["devices"]["0000:3b:02.0"] = {"unavailable"};
   });
+  ExpectNoticed(line, [](Json& one) { one["steps"][4]["state"]["pools"][0]["count"] = 2; });
+  line["steps"][4]["state"] = state("available", free, taken, 1);
+  EXPECT_FALSE(ReplayLines({line}).failures.empty()) << "the PF is in no pool";
+  line["steps"][4]["state"]["pools"].push_back(pf_pool);
+  EXPECT_EQ(ReplayLines({line}).exceptions_by_rule,
+            (std::map<std::string, int>{{"T-396", 1}}));  // T-396
 }
 
 // A guest on a cell that lists no pages, which Nova cannot count.
