@@ -14,20 +14,22 @@
 //   - the reason of a refusal that is about memory, which Nova does not test. Whether there is such
 //     a reason, and its text, follow from the limit and the naive account (T-159);
 //   - an answer that Nova's account decides before its next audit: Nova still counts what is gone,
-//     and refuses what Berth grants. On a node that has what Nova counts, Berth must refuse the
-//     claim for the same reasons (T-394). Berth's claim is taken back;
-//   - devices of an instance that Nova's account no longer counts: Nova frees them only when the
-//     instance and its migrations are gone. In Berth the account says who has a device (T-394);
+//     and so it refuses a claim, or grants it with other cells. On a node that has what Nova counts,
+//     Berth must give the same answer (T-394). Berth's own claim is taken back;
+//   - devices of an instance that Nova's account no longer counts: Nova leaves them to it as long as
+//     it has a record on the node or a migration that is not over. In Berth such an instance has
+//     nothing there (T-112, T-129). README-account.md does not list this;
 //   - an account after which Nova's next audit ends with an error, because it pins the CPUs of a
-//     resize in place twice (T-284): there the uses are compared with Nova's, and all else with the
-//     naive account;
+//     resize in place twice (T-284): there amounts, cells, devices and units are compared with
+//     Nova's, and counters and what is counted with the naive account;
 //   - the CPU for emulator threads of an aborted build, which Nova leaves in the record (T-165);
 //   - named units of a new instance, which Nova stores with the build's next save only (T-155): the
 //     records have them until the next audit of the recording. So long Nova's tracker has them in
 //     memory, also if the instance is gone;
 //   - a refused move, the abort of a move and the drop of a move: Nova does the rest of what is one
 //     command in Berth in the steps that follow. There the uses are compared with `expect` alone,
-//     and the records with those that the whole command writes;
+//     and the records with those that the whole command writes. Of what Nova's account lagged behind
+//     at the step before, the naive account says what is right (T-394);
 //   - cells of a resize in place, as in account_replay.h (T-395).
 #ifndef BERTH_TESTS_ORACLE_NOVA_CLAIMS_REPLAY_H_
 #define BERTH_TESTS_ORACLE_NOVA_CLAIMS_REPLAY_H_

@@ -186,6 +186,79 @@ TEST(NovaReplay, AuditsThatAResizeInPlaceEnds) {
   EXPECT_EQ(ReplayLines({line}).exceptions_by_rule, (std::map<std::string, int>{{"T-284", 1}}));
   ExpectNoticed(line, [](Json& one) { one["steps"][4]["rebuilt"]["error"]["class"] = "X"; });
   ExpectNoticed(line, [](Json& one) { one["steps"][4]["expect"]["node"]["vcpus_used"] = 1; });
+  Json over = line;  // a move that is over ends no audit
+  over["steps"].push_back(Set("a", {{"task_state", nullptr}}));
+  over["steps"].push_back(
+      {{"op", "set_migration"}, {"migration", "m"}, {"values", {{"status", "confirmed"}}}});
+  over["steps"].push_back(Step("update_usage", "a", audit));
+  ExpectNoticed(over, [](Json& one) {
+    one["steps"][7]["rebuilt"] = {{"error", {{"class", "CPUPinningInvalid"}}}};
+  });
+}
+
+// The second claim gets the second CPU, since Nova still counts an instance that is gone. `rebuilt`:
+// what it would count if it did not.
+Json Lagging(const Json& rebuilt) {
+  Json line = TwoClaims();
+  line["setup"]["cells"][0]["mempages"][0]["total"] = 1048576;
+  line["steps"][3]["rebuilt"] = rebuilt;
+  line["steps"].insert(line["steps"].begin() + 2, Set("a", {{"vm_state", "deleted"}}));
+  return line;
+}
+
+Json OfTheSecond() {
+  Json account = Counted(1, kBuilding);
+  account["tracked_instances"] = Json::array({"b"});
+  account["cells"] = CellWith(1024, Json::array({1}));
+  return account;
+}
+
+TEST(NovaReplay, ClaimsOfAnAccountThatLags) {
+  const Json line = Lagging(OfTheSecond());
+  EXPECT_EQ(ReplayLines({line}).exceptions_by_rule,
+            (std::map<std::string, int>{{"T-394", 1}}));  // T-394
+  ExpectNoticed(line, [](Json& one) {
+    one["steps"][4]["expect"]["instance"]["numa"][0]["pinning"]["0"] = 2;
+  });
+  ExpectNoticed(line, [](Json& one) {  // Nova counts the first no more
+    Json update = Step("update_usage", "a", Counted(0, Json::object()));
+    update["expect"]["cells"] = CellWith(0, Json::array());
+    one["steps"].insert(one["steps"].begin() + 3, update);
+  });
+}
+
+// A move that is refused while Nova counts what is gone.
+TEST(NovaReplay, PartsOfCommandsOfAnAccountThatLags) {
+  Json line = Lagging(OfTheSecond());
+  Json& large = line["setup"]["flavors"]["f2"] = line["setup"]["flavors"]["f1"];
+  large["id"] = 2;
+  large["memory_mb"] = 8192;
+  Json created = Created("c");
+  created["record"]["host"] = "h2";
+  created["record"]["node"] = "n2";
+  created["record"]["vm_state"] = "active";
+  created["record"]["task_state"] = "resize_prep";
+  const Json migration = Json::parse(R"({"uuid": "m", "instance": "c", "type": "resize",
+      "status": "accepted", "source_host": "h2", "source_node": "n2", "dest_host": null,
+      "dest_node": null, "old_flavor": "f1", "new_flavor": "f2"})");
+  Json refused = Step("resize_claim", "c", line["steps"][4]["expect"]);
+  refused["expect"].erase("ok");
+  refused["expect"].erase("instance");
+  refused["expect"]["error"] = {
+      {"class", "ComputeResourcesUnavailable"},
+      {"reasons",
+       Json::array({"Requested instance NUMA topology cannot fit the given host NUMA topology"})}};
+  refused["migration"] = "m";
+  refused["new_flavor"] = "f2";
+  for (const Json& step :
+       {created, Json({{"op", "create_migration"}, {"record", migration}}), refused}) {
+    line["steps"].push_back(step);
+  }
+  EXPECT_EQ(ReplayLines({line}).exceptions_by_rule,
+            (std::map<std::string, int>{{"T-394", 3}}));  // T-394: a claim, then amounts and cells
+  ExpectNoticed(line, [](Json& one) {                     // Nova's audit would have ended this
+    one["steps"].insert(one["steps"].begin() + 5, Step("audit", "b", OfTheSecond()));
+  });
 }
 
 TEST(NovaReplay, TheCpuForEmulatorThreadsOfAnAbortedBuild) {
@@ -207,6 +280,9 @@ TEST(NovaReplay, TheCpuForEmulatorThreadsOfAnAbortedBuild) {
   EXPECT_EQ(ReplayLines({line}).exceptions_by_rule, (std::map<std::string, int>{{"T-165", 1}}));
   ExpectNoticed(line, [](Json& one) {
     one["steps"][2]["expect"]["instance"]["numa"][0]["pinning"] = {{"0", 0}};
+  });
+  ExpectNoticed(line, [](Json& one) {  // the cell was never placed
+    one["steps"][2]["expect"]["instance"]["numa"][0]["host_cell"] = nullptr;
   });
   ExpectNoticed(line, [](Json& one) {  // it is not the end of a claim
     one["steps"][2]["expect"]["instance"]["node"] = "n1";
@@ -267,7 +343,10 @@ TEST(NovaReplay, DevicesOfInstancesThatDoNotCount) {
                                Set("a", {{"vm_state", "shelved_offloaded"}}),
                                Step("audit", "a", gone), created("b"), refused});
   EXPECT_EQ(ReplayLines({line}).exceptions_by_rule,
-            (std::map<std::string, int>{{"T-394", 3}}));  // T-394: two devices, and the answer
+            (std::map<std::string, int>{{"T-112, T-129", 2}, {"T-394", 1}}));  // T-394
+  ExpectNoticed(line, [](Json& one) {  // Nova leaves a device to nobody who has no record here
+    one["steps"][2]["values"] = {{"host", nullptr}, {"node", nullptr}};
+  });
   ExpectNoticed(
       line, [](Json& one) { one["steps"][3]["expect"]["tracked_instances"] = Json::array({"a"}); });
   ExpectNoticed(line, [](Json& one) { one["steps"][3]["expect"]["pci_devices"] = Json::object(); });

@@ -1,19 +1,20 @@
 #include "tests/oracle/nova/node_life.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "tests/oracle/nova/nova_tracker.h"
 #include "tests/oracle/nova/record_form.h"
 #include "tests/processes/short_uuid.h"
+#include "tracker/account/gates.h"
 
 namespace berth::oracle::nova {
 namespace {
 
 using tracker::Instance;
 using tracker::Migration;
-using tracker::MigrationContext;
 using tracker::OpenClaim;
 
 constexpr const char* kUnits = "named_units_assigned";
@@ -24,26 +25,16 @@ const Json& Field(const Json& from, const char* key) {
   return found == from.end() ? null : *found;
 }
 
-// Sets the reasons of the answer. Reasons about memory are set apart, and must be `memory`, if the
-// claim was tested at all.
+// Sets the reasons of the answer. Those about memory must be `memory`, if the claim was tested at all.
 void SetReasons(const absl::Status& status, const std::vector<std::string>& memory,
                 StepOutcome* outcome) {
-  const auto refusal = tracker::RefusalOf(status);
-  if (!status.ok() && !refusal.has_value()) outcome->reasons = {std::string(status.message())};
-  const bool tested =
-      status.ok() ||
-      (refusal.has_value() && refusal->kind != tracker::ClaimRefusalKind::kNodeUnavailable &&
-       refusal->kind != tracker::ClaimRefusalKind::kAlreadyClaimed);
-  const std::vector<std::string> reasons =
-      refusal.has_value() ? refusal->reasons : std::vector<std::string>();
-  for (const std::string& reason : reasons) {
-    const bool of_memory = absl::StartsWith(reason, "Free memory ");
-    (of_memory ? outcome->memory_reasons : outcome->reasons).push_back(reason);
+  ClaimAnswer answer = ReadAnswer(status);
+  if (answer.tested && answer.memory_reasons != memory) {
+    outcome->wrong =
+        absl::StrCat("T-159: ", Json(answer.memory_reasons).dump(), ", not ", Json(memory).dump());
   }
-  if (tested && outcome->memory_reasons != memory) {
-    outcome->wrong = absl::StrCat("T-159: ", Json(outcome->memory_reasons).dump(), ", not ",
-                                  Json(memory).dump());
-  }
+  outcome->reasons = std::move(answer.reasons);
+  outcome->memory_reasons = std::move(answer.memory_reasons);
 }
 
 }  // namespace
@@ -106,15 +97,17 @@ StepOutcome NodeLife::ClaimInstance(const Json& step) {
                                     ReadUnits(Field(step, "allocations"))};
   const auto memory = MemoryReasons(instance.flavor, request.limits, CountAll());
   const tracker::NodeAccount before = account_;
-  const auto claim = tracker::ClaimInstance(settings_, request, &account_);
   const auto ask = [&](tracker::NodeAccount* account) {
-    return tracker::ClaimInstance(settings_, request, account).status();
+    return tracker::ClaimInstance(settings_, request, account);
   };
-  if (claim.ok() && IsRefusedForLag(step, ask, &outcome)) {
+  const auto claim = ask(&account_);
+  SetReasons(claim.status(), memory, &outcome);
+  if (const auto lagging = AnswerOfNova(step, ask, before, claim); lagging.has_value()) {
     account_ = before;
+    Take(step, *lagging, &outcome);
+    if (lagging->ok()) RememberUnits(step, &outcome);
     return outcome;
   }
-  SetReasons(claim.status(), memory, &outcome);
   if (claim.ok()) {
     Record(step, *claim, &outcome);
   } else {
@@ -153,16 +146,17 @@ StepOutcome NodeLife::ClaimMove(const Json& step) {
   request.units = ReadUnits(Field(step, "allocations"));
   const auto memory = MemoryReasons(request.new_flavor, request.limits, CountAll());
   const tracker::NodeAccount before = account_;
-  const auto claim = tracker::ClaimMove(settings_, request, &account_);
   const auto ask = [&](tracker::NodeAccount* account) {
-    return tracker::ClaimMove(settings_, request, account).status();
+    return tracker::ClaimMove(settings_, request, account);
   };
-  const bool lags = claim.ok() && IsRefusedForLag(step, ask, &outcome);
-  if (!lags) SetReasons(claim.status(), memory, &outcome);
+  const auto claim = ask(&account_);
+  SetReasons(claim.status(), memory, &outcome);
   outcome.instance = instance.uuid;
   outcome.migration = request.migration.uuid;
-  if (lags) {
+  if (const auto lagging = AnswerOfNova(step, ask, before, claim); lagging.has_value()) {
     account_ = before;
+    Take(step, *lagging, &outcome);
+    if (lagging->ok()) return outcome;
   } else if (claim.ok()) {
     Record(step, *claim, &outcome);
     return outcome;
@@ -228,32 +222,7 @@ StepOutcome NodeLife::Drop(const Json& step, bool at_source) {
 
 void NodeLife::SetInstance(const Json& step) {
   Instance instance = instances_.at(ReadUuid(step.at("instance")));
-  const Json& values = step.at("values");
-  if (values.contains("apply_context") && instance.context.has_value()) {
-    instance.assigned = instance.context->new_assigned;
-    instance.device_requests = instance.context->new_device_requests;
-  }
-  if (values.value("drop_context", false)) instance.context.reset();
-  for (const auto& [key, value] : values.items()) {
-    const std::string text = value.is_string() ? value.get<std::string>() : "";
-    if (key == "vm_state") instance.vm_state = text;
-    if (key == "task_state") instance.task_state = text;
-    if (key == "host") instance.on.host = text;
-    if (key == "node") instance.on.node_uuid = tracker::ShortUuid(text);
-    if (key == "flavor") instance.flavor = world_.flavors.at(text);
-    if (key == "numa_topology") instance.assigned.topology.reset();
-    if (key == "migration_context") {
-      instance.context = ReadContext(world_, value, Json(), Json(), instance.flavor);
-    }
-  }
-  for (const char* key : {"old_flavor", "new_flavor"}) {
-    const Json& name = Field(values, key);
-    if (name.is_null()) continue;
-    if (!instance.context.has_value()) instance.context = MigrationContext();
-    auto& flavor = std::string(key) == "old_flavor" ? instance.context->old_flavor
-                                                    : instance.context->new_flavor;
-    flavor = world_.flavors.at(name);
-  }
+  SetValues(world_, step.at("values"), &instance);
   PutInstance(std::move(instance));
 }
 
@@ -344,17 +313,27 @@ std::vector<std::string> NodeLife::UnstoredUnits() const {
   return names;
 }
 
-bool NodeLife::IsRefusedForLag(const Json& step,
-                               const std::function<absl::Status(tracker::NodeAccount*)>& claim,
-                               StepOutcome* outcome) const {
-  const Json& error = Field(step.at("expect"), "error");
-  if (error.is_null() || recorded_.is_null()) return false;
+std::optional<absl::StatusOr<OpenClaim>> NodeLife::AnswerOfNova(
+    const Json& step, const Ask& claim, const tracker::NodeAccount& before,
+    const absl::StatusOr<OpenClaim>& answer) const {
+  const std::string rule = step.value("decided_by_rule", Json::object()).value("*", "");
+  if ((!rule.empty() && rule != "T-156") || recorded_.is_null()) return std::nullopt;
+  if (!ReadAnswer(answer.status()).tested || IsAsRecorded(world_, step, answer) ||
+      !CountsOtherwise(world_, recorded_, before)) {
+    return std::nullopt;
+  }
   tracker::NodeAccount of_nova = AccountOfNova(world_, recorded_);
-  const auto refusal = tracker::RefusalOf(claim(&of_nova));
-  if (!refusal.has_value() || Json(refusal->reasons) != Field(error, "reasons")) return false;
+  absl::StatusOr<OpenClaim> lagging = claim(&of_nova);
+  if (lagging.ok() != step.at("expect").contains("ok")) return std::nullopt;
+  if (!IsAsRecorded(world_, step, lagging)) return std::nullopt;
+  return lagging;
+}
+
+void NodeLife::Take(const Json& step, const absl::StatusOr<OpenClaim>& lagging,
+                    StepOutcome* outcome) {
   outcome->lags = true;
-  outcome->reasons = refusal->reasons;
-  return true;
+  outcome->reasons = ReadAnswer(lagging.status()).reasons;
+  if (lagging.ok()) Put(step, *lagging);
 }
 
 void NodeLife::PutInstance(Instance instance) {
@@ -380,12 +359,24 @@ Json NodeLife::Naive() const { return DescribeNaively(world_, CountAll(), stored
 bool NodeLife::ResizesInPlace() const {
   for (const auto& [uuid, migration] : migrations_) {
     const auto instance = instances_.find(migration.instance_uuid);
-    if (migration.source == world_.self && migration.destination == world_.self &&
+    if (tracker::IsCandidate(world_.self, migration) && instance != instances_.end() &&
+        migration.source == world_.self && migration.destination == world_.self &&
         instance->second.flavor.id == migration.old_flavor_id) {
       return true;
     }
   }
   return false;
+}
+
+bool NodeLife::KeepsDevices(const tracker::Uuid& owner) const {
+  const auto instance = instances_.find(owner);
+  if (instance != instances_.end() && instance->second.on == world_.self &&
+      !instance->second.deleted) {
+    return true;
+  }
+  return std::any_of(migrations_.begin(), migrations_.end(), [&](const auto& entry) {
+    return entry.second.instance_uuid == owner && tracker::IsCandidate(world_.self, entry.second);
+  });
 }
 
 Json NodeLife::DescribeInstance(const tracker::Uuid& uuid) const {

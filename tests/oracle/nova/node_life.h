@@ -9,10 +9,12 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
 
+#include "absl/status/statusor.h"
 #include "tests/oracle/nova/nova_world.h"
 #include "tracker/claims/claim.h"
 #include "tracker/claims/ending.h"
@@ -35,8 +37,9 @@ struct StepOutcome {
   // The rule by which Berth refuses what Nova granted. The records are those that Berth writes
   // without this rule, so the life goes on like Nova's. Empty: none.
   std::string refused_by;
-  // True: Nova refuses what Berth grants, because Nova's account still counts what is gone. Berth's
-  // claim is taken back, so the life goes on like Nova's.
+  // True: Nova answers otherwise than Berth, because its account counts until its next audit what is
+  // gone. Reasons and records are those of Berth on a node that has what Nova counts, so the life
+  // goes on like Nova's. Reasons about memory are those of Berth's own answer.
   bool lags = false;
 };
 
@@ -54,6 +57,9 @@ class NodeLife {
   Json Naive() const;
   // Whether an instance is resized on its own node and has its old flavor still.
   bool ResizesInPlace() const;
+  // Whether Nova leaves its devices to the owner: it has a record on the node, or a migration from
+  // or to the node that is not over (T-255).
+  bool KeepsDevices(const tracker::Uuid& owner) const;
   // The records, as far as a recording has them. A refused move's migration is as Nova left it.
   Json DescribeInstance(const tracker::Uuid& uuid) const;
   Json DescribeMigration(const tracker::Uuid& uuid) const;
@@ -75,11 +81,15 @@ class NodeLife {
                     const absl::StatusOr<tracker::OpenClaim>& claim, StepOutcome* outcome);
   void ForgetUnits();
   void RememberUnits(const Json& step, StepOutcome* outcome);
-  // Whether Nova refuses the claim, and `claim` is refused for the same reasons on a node that has
-  // what Nova counts before the step. Sets the outcome if so.
-  bool IsRefusedForLag(const Json& step,
-                       const std::function<absl::Status(tracker::NodeAccount*)>& claim,
-                       StepOutcome* outcome) const;
+  // Nova's answer, if Nova counts otherwise than `before` and `answer` differs for this reason alone:
+  // on a node that has what Nova counts, `claim` is answered as recorded. Nothing otherwise.
+  using Ask = std::function<absl::StatusOr<tracker::OpenClaim>(tracker::NodeAccount*)>;
+  std::optional<absl::StatusOr<tracker::OpenClaim>> AnswerOfNova(
+      const Json& step, const Ask& claim, const tracker::NodeAccount& before,
+      const absl::StatusOr<tracker::OpenClaim>& answer) const;
+  // Goes on with Nova's answer.
+  void Take(const Json& step, const absl::StatusOr<tracker::OpenClaim>& lagging,
+            StepOutcome* outcome);
   void PutInstance(tracker::Instance instance);
   void PutMigration(tracker::Migration migration);
   absl::Time now() const { return absl::FromUnixSeconds(steps_); }

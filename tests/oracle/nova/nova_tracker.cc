@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <utility>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_format.h"
+#include "tests/oracle/nova/record_form.h"
 
 namespace berth::oracle::nova {
 namespace {
@@ -26,6 +28,17 @@ void AddCells(const Json& recorded, GuestTopology* guest) {
   GuestCell& cell = guest->cells[first];
   for (const int cpu : recorded.at("pinned_cpus")) cell.pinning[cpu] = cpu;
   cell.shared_cpus = tracker::CpuSet::Range(0, recorded.at("cpu_usage").get<int>() - 1);
+}
+
+// The cells of the devices, of which those of one cell are alike.
+std::multiset<int> CellsOfDevices(const NovaWorld& world, const Json& addresses) {
+  std::multiset<int> cells;
+  for (const auto& [address, owner] : addresses.items()) {
+    for (const tracker::PciDevice& device : world.resources.devices) {
+      if (device.address == address) cells.insert(device.numa_node.value_or(-1));
+    }
+  }
+  return cells;
 }
 
 }  // namespace
@@ -65,6 +78,50 @@ tracker::NodeAccount AccountOfNova(const NovaWorld& world, const Json& recorded)
   tracker::NodeAccount account(world.self, world.resources);
   account.PutInstance(std::move(all));
   return account;
+}
+
+bool CountsOtherwise(const NovaWorld& world, const Json& recorded,
+                     const tracker::NodeAccount& account) {
+  const Json here = DescribeAccount(account);
+  return recorded.value("cells", Json::array()) != here.at("cells") ||
+         CellsOfDevices(world, recorded.value("pci_devices", Json::object())) !=
+             CellsOfDevices(world, here.at("pci_devices")) ||
+         UnitClasses(world, recorded.value("named_units_assigned", Json())) !=
+             UnitClasses(world, here.at("named_units_assigned"));
+}
+
+ClaimAnswer ReadAnswer(const absl::Status& status) {
+  ClaimAnswer answer;
+  const auto refusal = tracker::RefusalOf(status);
+  if (!refusal.has_value()) {
+    answer.tested = status.ok();
+    if (!status.ok()) answer.reasons = {std::string(status.message())};
+    return answer;
+  }
+  answer.tested = refusal->kind != tracker::ClaimRefusalKind::kNodeUnavailable &&
+                  refusal->kind != tracker::ClaimRefusalKind::kAlreadyClaimed;
+  for (const std::string& reason : refusal->reasons) {
+    const bool of_memory = absl::StartsWith(reason, "Free memory ");
+    (of_memory ? answer.memory_reasons : answer.reasons).push_back(reason);
+  }
+  return answer;
+}
+
+Json PlacedCells(const Json& step, const Json& instance) {
+  if (step.at("op") == "instance_claim") return instance.value("numa", Json());
+  const Json context = instance.value("migration_context", Json());
+  return context.is_object() ? context.value("new_numa", Json()) : Json();
+}
+
+bool IsAsRecorded(const NovaWorld& world, const Json& step,
+                  const absl::StatusOr<tracker::OpenClaim>& claim) {
+  const Json& expect = step.at("expect");
+  const Json error = expect.value("error", Json());
+  const Json reasons = error.is_null() ? Json::array() : error.at("reasons");
+  if (Json(ReadAnswer(claim.status()).reasons) != reasons) return false;
+  if (!claim.ok() || !expect.contains("instance")) return true;
+  return PlacedCells(step, DescribeInstance(world, claim->instance)) ==
+         PlacedCells(step, expect.at("instance"));
 }
 
 tracker::NodeAccount WithFreePages(const tracker::NodeAccount& account) {

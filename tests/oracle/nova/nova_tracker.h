@@ -8,8 +8,11 @@
 #include <string>
 #include <vector>
 
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "tests/oracle/nova/nova_world.h"
+#include "tracker/claims/claim.h"
 
 namespace berth::oracle::nova {
 
@@ -22,6 +25,25 @@ tracker::Migration MigrationOfNova(const tracker::Uuid& uuid, const tracker::Ins
 // An account with the cells, devices and units that Nova counts, all of them for one instance, and
 // without amounts. `recorded`: what stands after a step. These three are what Nova tests (T-162).
 tracker::NodeAccount AccountOfNova(const NovaWorld& world, const Json& recorded);
+
+// Whether Nova counts other cells, devices or units than the account: how many of each kind.
+bool CountsOtherwise(const NovaWorld& world, const Json& recorded,
+                     const tracker::NodeAccount& account);
+
+// The answer to a claim.
+struct ClaimAnswer {
+  bool tested = false;                      // whether it says what the node has room for
+  std::vector<std::string> reasons;         // of a refusal, without those about memory
+  std::vector<std::string> memory_reasons;  // Nova does not test memory (T-162)
+};
+ClaimAnswer ReadAnswer(const absl::Status& status);
+
+// The cells that a claim has placed. `instance`: its record after the claim. Null: none.
+Json PlacedCells(const Json& step, const Json& instance);
+
+// Whether the claim has the recorded reasons, memory apart, and if it is granted, the recorded cells.
+bool IsAsRecorded(const NovaWorld& world, const Json& step,
+                  const absl::StatusOr<tracker::OpenClaim>& claim);
 
 // The account of a host that has as many free pages of the smallest size as the host of `account`
 // has pages, used and reserved ones included (T-277).

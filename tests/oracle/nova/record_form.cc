@@ -44,6 +44,34 @@ std::string FlavorName(const NovaWorld& world, const std::string& id) {
 
 }  // namespace
 
+void SetValues(const NovaWorld& world, const Json& values, Instance* instance) {
+  if (values.contains("apply_context") && instance->context.has_value()) {
+    instance->assigned = instance->context->new_assigned;
+    instance->device_requests = instance->context->new_device_requests;
+  }
+  if (values.value("drop_context", false)) instance->context.reset();
+  for (const auto& [key, value] : values.items()) {
+    const std::string text = value.is_string() ? value.get<std::string>() : "";
+    if (key == "vm_state") instance->vm_state = text;
+    if (key == "task_state") instance->task_state = text;
+    if (key == "host") instance->on.host = text;
+    if (key == "node") instance->on.node_uuid = tracker::ShortUuid(text);
+    if (key == "flavor") instance->flavor = world.flavors.at(text);
+    if (key == "numa_topology") instance->assigned.topology.reset();
+    if (key == "migration_context") {
+      instance->context = ReadContext(world, value, Json(), Json(), instance->flavor);
+    }
+  }
+  for (const char* key : {"old_flavor", "new_flavor"}) {
+    const Json name = values.value(key, Json());
+    if (name.is_null()) continue;
+    if (!instance->context.has_value()) instance->context = MigrationContext();
+    auto& flavor = std::string(key) == "old_flavor" ? instance->context->old_flavor
+                                                    : instance->context->new_flavor;
+    flavor = world.flavors.at(name);
+  }
+}
+
 Json DescribeInstance(const NovaWorld& world, const Instance& instance) {
   Json described = {{"flavor", FlavorName(world, instance.flavor.id)},
                     {"host", TextOrNull(instance.on.host)},

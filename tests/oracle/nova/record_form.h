@@ -1,4 +1,5 @@
-// Prints the records of instances and migrations as a recording of Nova has them.
+// Prints the records of instances and migrations as a recording of Nova has them, and changes them as
+// its steps say.
 //
 // Pure functions.
 #ifndef BERTH_TESTS_ORACLE_NOVA_RECORD_FORM_H_
@@ -7,6 +8,9 @@
 #include "tests/oracle/nova/nova_world.h"
 
 namespace berth::oracle::nova {
+
+// Does what a `set_instance` says.
+void SetValues(const NovaWorld& world, const Json& values, tracker::Instance* instance);
 
 Json DescribeInstance(const NovaWorld& world, const tracker::Instance& instance);
 Json DescribeMigration(const NovaWorld& world, const tracker::Migration& migration);
