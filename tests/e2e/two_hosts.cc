@@ -1,6 +1,8 @@
 #include "tests/e2e/two_hosts.h"
 
+#include <chrono>
 #include <map>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -51,9 +53,10 @@ void TwoHosts::StartTracker(Host* host) {
 }
 
 bool TwoHosts::Eventually(const std::function<bool()>& holds) {
-  const absl::Time until = absl::Now() + absl::Seconds(30);
+  const absl::Time until = absl::Now() + absl::Minutes(1);
   while (!holds()) {
     if (absl::Now() > until) return false;
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
   }
   return true;
 }

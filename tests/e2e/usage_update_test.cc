@@ -131,6 +131,7 @@ TEST_F(UsageUpdateTest, ACallForARecordThatNeverComesEndsWithItsDeadline) {
   EXPECT_EQ(host_->UpdateUsage(&context, UpdateOf(later), &response).error_code(),
             grpc::StatusCode::DEADLINE_EXCEEDED);  // T-385
   EXPECT_EQ(Counters(), counters);                 // T-116, T-385
+  EXPECT_TRUE(Update(Get(instance_)));             // T-385: it waited for the record alone
 }
 
 TEST_F(UsageUpdateTest, WhatIsWrongWithARequestIsNamed) {
