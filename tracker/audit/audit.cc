@@ -175,7 +175,7 @@ void AddUnknownStatuses(const AuditInput& input, Audit* audit) {
     if (IsKnownStatus(migration.status)) continue;
     const std::string text =
         absl::StrCat("migration ", uuid.ToString(), " has the status `", migration.status,
-                     "`, which this release does not know; it counts as in progress");
+                     "`, which this release does not know; it is taken as in progress");
     Add(input, {Finding::Kind::kRecord, TextOrEmpty(migration.instance_uuid), text, {}}, text,
         audit);
   }

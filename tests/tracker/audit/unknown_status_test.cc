@@ -38,8 +38,8 @@ TEST(UnknownStatus, IsAFindingAndIsLoggedOnce) {
                       .account = &account});
   };
   const std::string text = "migration " + "m"_uuid.ToString() +
-                           " has the status `flying`, which this release does not know; it counts "
-                           "as in progress";
+                           " has the status `flying`, which this release does not know; it is "
+                           "taken as in progress";
   const auto found = [&] {
     return std::any_of(last->findings.begin(), last->findings.end(), [&](const Finding& one) {
       return one.kind == Finding::Kind::kRecord && one.subject == "i"_uuid.ToString() &&
