@@ -229,8 +229,8 @@ absl::StatusOr<Outcome> Decide(const State& state, const UpdateService& command,
 }
 
 // Refuses, in this order: SERVICE_NOT_FOUND; and, if the service is a tracker, SERVICE_IN_USE while
-// an instance is on its host, or moves from or to it; PROVIDER_HAS_CHILDREN and PROVIDER_IN_USE as
-// CheckRemovable does (T-299).
+// an instance is on its host, or moves from or to it; PROVIDER_HAS_CHILDREN for the children of all
+// its nodes, and then PROVIDER_IN_USE for what is allocated, as CheckRemovable does (T-299).
 absl::StatusOr<Outcome> Decide(const State& state, const DeleteService& command,
                                const RuleContext& context) {
   if (!FindService(state, command.host, command.binary)) {
