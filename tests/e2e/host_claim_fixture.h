@@ -5,9 +5,11 @@
 #include <grpcpp/create_channel.h>
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <functional>
 #include <memory>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -62,9 +64,10 @@ class HostClaimTest : public ::testing::Test {
     })) << tracker_->Log();
   }
   static bool Eventually(const std::function<bool()>& holds) {
-    const absl::Time deadline = absl::Now() + absl::Seconds(30);
+    const absl::Time deadline = absl::Now() + absl::Minutes(1);
     while (!holds()) {
       if (absl::Now() >= deadline) return false;
+      std::this_thread::sleep_for(std::chrono::milliseconds(50));
     }
     return true;
   }
