@@ -5,7 +5,6 @@
 
 #include <filesystem>
 #include <fstream>
-#include <thread>
 #include <utility>
 
 #include "absl/strings/numbers.h"
@@ -55,7 +54,7 @@ bool RealHost::Eventually(const std::function<bool()>& holds) {
   const absl::Time until = absl::Now() + kWaitMax;
   while (!holds()) {
     if (absl::Now() > until) return false;
-    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    absl::SleepFor(absl::Milliseconds(50));
   }
   return true;
 }
@@ -108,14 +107,11 @@ std::string RealHost::Virsh(std::vector<std::string> command) const {
 std::string RealHost::WriteGuest(const std::string& uuid, const Size& size, const std::string& cpus,
                                  const std::string& devices) const {
   std::string path = absl::StrCat(daemon_->directory(), "/", uuid, ".xml");
-  std::string set, pins;
-  if (!cpus.empty()) {
-    set = absl::StrCat(" cpuset='", cpus, "'");
-    pins = absl::StrCat("<cputune><vcpupin vcpu='0' cpuset='", cpus, "'/></cputune>");
-  }
+  const std::string set = cpus.empty() ? "" : absl::StrCat(" cpuset='", cpus, "'");
+  const std::string pin = absl::StrCat("<cputune><vcpupin vcpu='0'", set, "/></cputune>");
   std::ofstream(path) << "<domain type='qemu'><name>" << uuid << "</name><uuid>" << uuid
                       << "</uuid><memory unit='MiB'>" << size.memory_mib << "</memory><vcpu" << set
-                      << ">" << size.vcpus << "</vcpu>" << pins
+                      << ">" << size.vcpus << "</vcpu>" << (cpus.empty() ? "" : pin)
                       << "<os><type arch='x86_64'>hvm</type></os><devices>" << devices
                       << "</devices></domain>";
   return path;

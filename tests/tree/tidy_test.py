@@ -91,8 +91,8 @@ ARROWS = [
     (("tracker/*",), GRPC + r"|berth/|google/protobuf/", ("tracker/uplink/*",), "the wire ends in tracker/uplink/"),
     (("tests/e2e/*", "tests/fault/*", "tests/history/*", "tests/fuzz/*", "tests/oracle/*", "tests/bench/*",
       "tests/fleet/*"),
-     r"tests/(?!e2e/|fault/|history/|fuzz/|oracle/|bench/|fleet/|worlds/|processes/)", (),
-     "whole-program tests share worlds/ and processes/ alone"),
+     r"tests/(?!e2e/|fault/|history/|fuzz/|oracle/|bench/|fleet/|worlds/|counted/|processes/)", (),
+     "whole-program tests share worlds/, counted/ and processes/ alone"),
 ]
 
 # Words that name no noun: such a file becomes a bucket.

@@ -12,7 +12,7 @@
 
 #include "tests/oracle/nova/replay.h"
 #include "tests/processes/short_uuid.h"
-#include "tests/worlds/naive_account.h"
+#include "tests/counted/naive_account.h"
 #include "tracker/account/account.h"
 #include "tracker/claims/terms.h"
 

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "tests/worlds/naive_account.h"
+#include "tests/counted/naive_account.h"
 #include "tracker/claims/claim.h"
 #include "tracker/claims/ending.h"
 

@@ -1,4 +1,4 @@
-#include "tests/worlds/naive_account.h"
+#include "tests/counted/naive_account.h"
 
 namespace berth::tracker {
 namespace {

@@ -2,8 +2,8 @@
 //
 // Tests compare the product's account with it. It uses the types of records and none of the
 // product's rules.
-#ifndef BERTH_TESTS_WORLDS_NAIVE_ACCOUNT_H_
-#define BERTH_TESTS_WORLDS_NAIVE_ACCOUNT_H_
+#ifndef BERTH_TESTS_COUNTED_NAIVE_ACCOUNT_H_
+#define BERTH_TESTS_COUNTED_NAIVE_ACCOUNT_H_
 
 #include <cstdint>
 #include <map>
@@ -45,4 +45,4 @@ NaiveAccount CountNaively(const HostAndNode& self, const NodeResources& resource
 
 }  // namespace berth::tracker
 
-#endif  // BERTH_TESTS_WORLDS_NAIVE_ACCOUNT_H_
+#endif  // BERTH_TESTS_COUNTED_NAIVE_ACCOUNT_H_
