@@ -74,12 +74,12 @@ class LostChangesFlood : public ::testing::Test {
              standing.database_revision().number() > 0;
     }));
   }
-  // Waits until a connection with this purpose waits for a lock.
-  static bool AwaitWaiting(placement::Database& looking, const std::string& purpose) {
+  // Waits until a connection with this application name waits for a lock.
+  static bool AwaitWaiting(placement::Database& looking, const std::string& name) {
     const std::string sql = absl::StrCat(
         "SELECT count(pid) > 0 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND "
-        "datname = current_database() AND application_name = 'berth-placement ",
-        purpose, "'");
+        "datname = current_database() AND application_name = '",
+        name, "'");
     return LedgerRunner::Eventually([&] { return placement::QueryOne(looking, sql) == "t"; });
   }
 
@@ -107,12 +107,13 @@ TEST_F(LostChangesFlood, DoesNotKeepAnOperatorFromANewEpoch) {
       if (!lost.ok() && ReasonOf(lost) != "WRONG_LEDGER_STATE") ++refused;  // the epoch has begun
     });
   }
-  EXPECT_TRUE(AwaitWaiting(*looking, "recovery"));
+  EXPECT_TRUE(AwaitWaiting(*looking, "berth-placement recovery"));
   EXPECT_TRUE(Search().ok());
   std::atomic<bool> begun{false};
   std::thread restarting(
       [&] { begun = LedgerRunner::Eventually([&] { return StartEpoch(newest).ok(); }); });
-  EXPECT_TRUE(AwaitWaiting(*looking, "epoch"));
+  // The new epoch's session, which is named so that no writer ends it.
+  EXPECT_TRUE(AwaitWaiting(*looking, "berth-placement writer, large batch"));
   EXPECT_EQ(blocking->Run("COMMIT", nullptr), absl::OkStatus());
   restarting.join();
   for (std::thread& reader : readers) reader.join();

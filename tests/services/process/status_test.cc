@@ -101,14 +101,14 @@ TEST(StatusTest, WhatNoRuleWroteStaysHere) {  // P-237
 
 // A client that is told nothing is told that the log says why.
 TEST(StatusTest, NoFailureHidesAnotherInTheLog) {
-  testing::internal::CaptureStderr();
+  ::testing::internal::CaptureStderr();
   const placement::BootTime begun = placement::BootNow();
   for (int i = 0; i < 200; ++i) {
     EXPECT_FALSE(PlacementStatus(absl::InternalError("the table is gone")).ok());
   }
   EXPECT_FALSE(PlacementStatus(absl::InternalError("the index is gone")).ok());
   const int64_t seconds = absl::ToInt64Seconds(placement::BootNow() - begun);
-  const std::string log = testing::internal::GetCapturedStderr();
+  const std::string log = ::testing::internal::GetCapturedStderr();
   EXPECT_THAT(log, HasSubstr("the index is gone"));
   const std::vector<std::string> parts = absl::StrSplit(log, "the table is gone");
   EXPECT_GE(parts.size(), 2U) << log;
