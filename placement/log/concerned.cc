@@ -86,9 +86,9 @@ class Collector {
   }
   // Adds the providers on which the consumer no longer holds anything.
   void AddGivenUp(ConsumerId consumer, int32_t at) {
-    const auto found = std::lower_bound(
-        scope_.gave_up.begin(), scope_.gave_up.end(), consumer,
-        [](const auto& entry, ConsumerId wanted) { return entry.first < wanted; });
+    const auto found =
+        std::lower_bound(scope_.gave_up.begin(), scope_.gave_up.end(), consumer,
+                         [](const auto& entry, ConsumerId wanted) { return entry.first < wanted; });
     if (found == scope_.gave_up.end() || found->first != consumer) return;
     for (const ProviderId provider : found->second) AddProvider(provider, at);
   }

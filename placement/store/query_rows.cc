@@ -11,8 +11,8 @@ namespace berth::placement {
 
 QueryRows::QueryRows(std::shared_ptr<const void> texts, int size, int columns,
                      std::vector<absl::string_view> values)
-    : rows_(std::make_shared<const Rows>(
-          Rows{std::move(texts), size, columns, std::move(values)})) {}
+    : rows_(
+          std::make_shared<const Rows>(Rows{std::move(texts), size, columns, std::move(values)})) {}
 
 absl::string_view QueryRows::Value(int row, int column) const {
   BERTH_CHECK(row >= 0 && row < size() && column >= 0 && column < rows_->columns);

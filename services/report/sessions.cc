@@ -283,7 +283,9 @@ int64_t ReportSessions::DispatchServices(const placement::Changes& changes) {
   using namespace placement;  // NOLINT: the kinds of changes, all of them
   const EachKind dispatch{
       [&](const ServicePut& put) { DispatchService(*put.service); },
-      [&](const ServiceRemoved& gone) { EndRemoved({gone.host, gone.binary}); },
+      [&](const ServiceRemoved& gone) {
+        EndRemoved({gone.host, gone.binary});
+      },
       Ignore<NodePut, NodeRemoved>(),  // the Welcome tells a tracker about its nodes
       Ignore<InstancePut, InstanceRemoved, MigrationPut, MigrationRemoved>(),
       Ignore<ProviderPut, ProviderRemoved, ProviderUsed, ConsumerPut, ConsumerRemoved>(),

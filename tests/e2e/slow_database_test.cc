@@ -91,8 +91,8 @@ TEST(SlowStateDirectory, HoldsUpNeitherSearchesNorTheEnd) {
   const std::string state = scratch.path() + "/state";
   std::filesystem::create_directory(state);
   ASSERT_EQ(mkfifo((state + "/position.new").c_str(), 0600), 0);
-  const auto server = StartAt(scratch.path(), placement::NewDatabase(),
-                              {"--workers=1", "--state-dir=" + state});
+  const auto server =
+      StartAt(scratch.path(), placement::NewDatabase(), {"--workers=1", "--state-dir=" + state});
   const auto channel = grpc::CreateChannel(server->address(), grpc::InsecureChannelCredentials());
   EXPECT_TRUE(placement::LedgerRunner::Eventually([&] {
     return server->Log().find("the state directory does not answer") != std::string::npos;

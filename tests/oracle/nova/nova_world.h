@@ -10,9 +10,9 @@
 #include <string>
 #include <vector>
 
+#include "tests/counted/naive_account.h"
 #include "tests/oracle/nova/replay.h"
 #include "tests/processes/short_uuid.h"
-#include "tests/counted/naive_account.h"
 #include "tracker/account/account.h"
 #include "tracker/claims/terms.h"
 

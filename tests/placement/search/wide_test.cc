@@ -95,7 +95,7 @@ TEST(SearchWide, CombinationsAreMadeOneByOne) {
 // What a search keeps of each provider's free amounts are the inventories that the provider has. A
 // number for each class of the request would be 30 MB here, and there is room for half of that.
 TEST(SearchWide, MemoryIsThatOfTheInventories) {
-  if (kSanitized) return;  // a sanitizer's memory is not the search's
+  if (kSanitized) return;        // a sanitizer's memory is not the search's
   constexpr int kClasses = 250;  // of each of five groups
   std::string notation = "host{VCPU:1}\n";
   std::string groups;

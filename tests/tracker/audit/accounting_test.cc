@@ -111,7 +111,7 @@ TEST(Accounting, AnIsolatedEmulatorCountsAsADedicatedCpu) {
   request.limits.vcpus = 3;
   const auto claim = ClaimInstance(ClaimSettings(), request, &account);
   ASSERT_TRUE(claim.ok()) << claim.status();
-  EXPECT_EQ(account.used().vcpus, 3);  // T-142
+  EXPECT_EQ(account.used().vcpus, 3);             // T-142
   EXPECT_EQ(account.promised().claims.pcpus, 3);  // T-110
   account.PutInstance(claim->instance);
   Records records;
