@@ -277,7 +277,7 @@ placement::HeldParts ReadHeld(const InstanceRecord& record) {
   AddNames(details.numa_cells(), details.pci_devices(), details.named_units(), &held.own);
   if (!details.has_migration_context()) return held;
   const pb::MigrationContext& from = details.migration_context();
-  placement::HeldParts::Context& context = held.context.emplace();
+  placement::HeldParts::Context& context = held.context.emplace(placement::HeldParts::Context());
   context.migration = MigrationId::Parse(from.migration_uuid());
   // To the trackers the nil uuid names nothing, too.
   if (context.migration == MigrationId()) context.migration.reset();

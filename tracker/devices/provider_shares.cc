@@ -99,6 +99,7 @@ std::vector<DeviceRequest> ShareProviders(const ProviderAmounts& allocated,
                                           const std::vector<DevicePool>& pools,
                                           std::vector<DeviceRequest> requests) {
   std::vector<std::set<Uuid>> serving;
+  serving.reserve(requests.size());
   for (const DeviceRequest& request : requests) {
     serving.push_back(ServingProviders(request, allocated, pools));
   }
