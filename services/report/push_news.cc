@@ -18,9 +18,9 @@ void AddTreeChange(const placement::Change& change, bool is_own, PushScope* scop
       [&](const ProviderPut& put) {
         if (!is_own) scope->providers.insert(put.config->id);
       },
-      [&](const ProviderRemoved& removed) {
-        if (!is_own) scope->providers.insert(removed.id);
-      },
+      // Of its own report, too: the answer does not say which of the providers that the tracker no
+      // longer wants were removed, and which stay because they are in use (T-202).
+      [scope](const ProviderRemoved& removed) { scope->providers.insert(removed.id); },
       [scope](const ConsumerPut& put) { scope->consumers.insert(put.consumer->id); },
       [scope](const ConsumerRemoved& removed) { scope->consumers.insert(removed.id); },
       // These are no news of a node.

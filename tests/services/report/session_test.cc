@@ -207,6 +207,40 @@ TEST_F(ReportSessionTest, AReportWithoutFactsKeepsThem) {
   EXPECT_EQ(node()->facts, facts);  // the same bytes, not a copy
 }
 
+// The answer to a report does not say which providers went, and which stay because they are in use.
+TEST_F(ReportSessionTest, ATrackerIsToldWhichOfItsProvidersWent) {  // T-260
+  ReportSessions sessions(&runner_.ledger(), &workers_, &recorder_);
+  const Settled settled(this);
+  PlayedTracker tracker(&sessions, "h1", node_);
+  ASSERT_TRUE(tracker.Introduce());
+  ASSERT_TRUE(tracker.GetsAll());
+  runner_.Must(placement::EnsureStandardNames{{}, {"OWNER_NOVA"}});
+  const std::string device = Uuid::Random().ToString();
+  pb::SessionRequest request;
+  pb::Report& report = *request.mutable_report();
+  report.set_node_uuid(node_.ToString());
+  report.set_node_name("h1");
+  report.set_sequence(2);
+  report.set_kind(pb::REPORT_KIND_DELTA);
+  report.set_digest("with the device");
+  report.mutable_audit();
+  pb::WantedProvider& child = *report.add_providers();
+  child.set_uuid(device);
+  child.set_name("h1_device");
+  child.set_parent_uuid(node_.ToString());
+  child.add_traits_present("OWNER_NOVA");
+  ASSERT_TRUE(tracker.Say(request));
+  ASSERT_EQ(tracker.Next().ack().sequence(), 2);
+  report.set_sequence(3);
+  report.set_digest("without it");
+  report.clear_providers();
+  report.add_removed_provider_uuids(device);
+  ASSERT_TRUE(tracker.Say(request));                         // the push may come before the answer
+  EXPECT_TRUE(tracker.AwaitPush([&](const pb::Push& push) {  // T-260
+    return push.removed_provider_uuids_size() == 1 && push.removed_provider_uuids(0) == device;
+  }));
+}
+
 // The tracker of the other host knows nothing of the node's consumers.
 TEST_F(ReportSessionTest, ANodeThatMovesIsPushedToItsNewHost) {
   ReportSessions sessions(&runner_.ledger(), &workers_, &recorder_);
