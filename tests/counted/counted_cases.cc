@@ -16,7 +16,7 @@ constexpr char kHeading[] = "case";
 
 using Words = std::set<std::string>;
 const Words kMoves = {"", "cold", "resize", "live", "evacuation"};
-const Words kContexts = {"", "own", "other", "unnamed", "no-old", "no-new", "applied"};
+const Words kContexts = {"", "own", "other", "unnamed", "no-old", "no-new", "applied", "grown"};
 const Words kPlaces = {"source", "destination", "node", "host", "elsewhere", "nowhere"};
 const Words kFlavors = {"old", "new"};
 const Words kNodes = {"source",  "destination", "both",

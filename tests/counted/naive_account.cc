@@ -124,9 +124,12 @@ bool IsAsBefore(const Instance& instance, const Migration& migration) {
   const bool to_another_flavor = migration.type == MigrationType::kResize &&
                                  migration.new_flavor_id != migration.old_flavor_id;
   if (to_another_flavor || !instance.context) return true;
-  const std::set<std::string> things = OwnThings(instance.assigned);
-  if (things == OwnThings(instance.context->old_assigned)) return true;
-  return things != OwnThings(instance.context->new_assigned);
+  const std::set<std::string> before = OwnThings(instance.context->old_assigned);
+  const std::set<std::string> after = OwnThings(instance.context->new_assigned);
+  for (const std::string& thing : OwnThings(instance.assigned)) {
+    if (after.count(thing) != 0 && before.count(thing) == 0) return false;
+  }
+  return true;
 }
 
 // Whether the values after the move count for an instance that its migration has just brought here

@@ -5,6 +5,7 @@
 #include <string>
 #include <tuple>
 #include <utility>
+#include <variant>
 
 #include "absl/strings/string_view.h"
 #include "tracker/account/migration_status.h"
@@ -40,23 +41,18 @@ const Migration* ChosenCandidate(const HostAndNode& self,
   return newest;
 }
 
-// What only one instance may have at a time (T-395).
-struct OwnParts {
-  std::set<std::pair<int, int>> cpus;  // the id of the host cell, and the CPU
-  std::set<std::string> devices;
-  std::set<NamedUnit> units;
-  friend bool operator==(const OwnParts&, const OwnParts&) = default;
-};
+// What only one instance may have at a time (T-395): CPUs with the id of their host cell, devices
+// and units.
+using OwnParts = std::set<std::variant<std::pair<int, int>, std::string, NamedUnit>>;
 
 OwnParts OwnPartsOf(const Assigned& assigned) {
-  OwnParts parts;
-  parts.devices.insert(assigned.devices.begin(), assigned.devices.end());
-  parts.units.insert(assigned.units.begin(), assigned.units.end());
+  OwnParts parts(assigned.devices.begin(), assigned.devices.end());
+  parts.insert(assigned.units.begin(), assigned.units.end());
   if (!assigned.topology.has_value()) return parts;
   for (const GuestCell& cell : assigned.topology->cells) {
     if (!cell.host_cell.has_value()) continue;
-    for (const auto& [vcpu, cpu] : cell.pinning) parts.cpus.emplace(*cell.host_cell, cpu);
-    for (const int cpu : cell.reserved_cpus.Cpus()) parts.cpus.emplace(*cell.host_cell, cpu);
+    for (const auto& [vcpu, cpu] : cell.pinning) parts.insert(std::pair(*cell.host_cell, cpu));
+    for (const int cpu : cell.reserved_cpus.Cpus()) parts.insert(std::pair(*cell.host_cell, cpu));
   }
   return parts;
 }
@@ -112,8 +108,11 @@ bool HasSwitched(const Instance& instance, const Migration& migration) {
                             migration.new_flavor_id == migration.old_flavor_id;
   if (!keeps_flavor || !instance.context.has_value()) return false;
   const OwnParts own = OwnPartsOf(instance.assigned);
-  return own == OwnPartsOf(instance.context->new_assigned) &&
-         own != OwnPartsOf(instance.context->old_assigned);
+  const OwnParts before = OwnPartsOf(instance.context->old_assigned);
+  const OwnParts after = OwnPartsOf(instance.context->new_assigned);
+  return std::any_of(after.begin(), after.end(), [&](const OwnParts::value_type& part) {
+    return before.count(part) == 0 && own.count(part) != 0;
+  });
 }
 
 bool IsMoving(const Instance& instance) {

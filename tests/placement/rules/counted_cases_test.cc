@@ -41,7 +41,7 @@ HeldParts ReadCase(const InstanceRecord& record) {
   held.own.insert(words.begin() + 2, words.end());
   const std::string& context = words[1];
   if (context == "-") return held;
-  HeldParts::Context& parts = held.context.emplace();
+  HeldParts::Context& parts = held.context.emplace(HeldParts::Context());
   if (context != "unnamed") parts.migration = kFirstMove;
   if (context == "other") parts.migration = MigrationId{Uuid{12, 9}};
   parts.has_old_flavor = context != "no-old";
@@ -127,7 +127,9 @@ class CountedRecords {
     instance_ =
         CountedInstance(1, place,
                         absl::StrCat(case_.flavor, " ", case_.has_context() ? case_.context : "-",
-                                     case_.context == "applied" ? " new" : " own"));
+                                     case_.context == "applied" ? " new"
+                                     : case_.context == "grown" ? " new own"
+                                                                : " own"));
     if (at == "host") instance_->node.reset();
     instance_->vm_state = case_.vm_state;
     instance_->task_state = case_.task_state;

@@ -24,6 +24,12 @@ std::string CaseDevice(int part) { return absl::StrCat("0000:81:0", part, ".0");
 NamedUnit CaseUnit(int part) { return {"units"_uuid, "CUSTOM_A", kCaseParts[part]}; }
 Assigned AssignedOf(int part) { return {MakePinned({part}), {CaseDevice(part)}, {CaseUnit(part)}}; }
 
+void AddTo(Assigned* assigned, const Assigned& more) {
+  assigned->topology->cells.push_back(more.topology->cells[0]);
+  assigned->devices.insert(assigned->devices.end(), more.devices.begin(), more.devices.end());
+  assigned->units.insert(assigned->units.end(), more.units.begin(), more.units.end());
+}
+
 // The flavor of before the migration has one CPU, that of after it has ten.
 Flavor CaseFlavor(const std::string& which) {
   return MakeFlavor(which, which == "old" ? 1 : 10, 512, 1);
@@ -100,7 +106,9 @@ class CaseWorld {
     instance_.vm_state = case_.vm_state;
     instance_.task_state = case_.task_state;
     instance_.deleted = case_.vm_state == "deleted";
-    instance_.assigned = AssignedOf(case_.context == "applied" ? 2 : 0);
+    const bool is_grown = case_.context == "grown";
+    instance_.assigned = AssignedOf(case_.context == "applied" || is_grown ? 2 : 0);
+    if (is_grown) AddTo(&instance_.assigned, AssignedOf(0));
     if (!case_.has_context()) return;
     MigrationContext& context = instance_.context.emplace();
     context.migration_uuid = case_.context == "other"     ? "of another"_uuid
