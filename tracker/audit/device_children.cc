@@ -61,18 +61,30 @@ WantedProvider AsWanted(const DeviceProvider& provider, const Uuid& node_uuid, c
 void KeepOldClasses(const KnownProvider& known, const Records& records,
                     const std::string& resource_class, WantedProvider* child,
                     std::vector<std::string>* problems) {
+  WantedProvider used = AsUsed(known, records);
+  used.inventories.erase(resource_class);
+  if (used.inventories.empty()) return;
   Inventory& offered = child->inventories[resource_class];
-  for (const auto& [name, held] : AsUsed(known, records).inventories) {
-    if (name == resource_class) continue;
-    child->inventories[name] = held;
+  for (const auto& [name, held] : used.inventories) {
     offered.total -= held.total;
     problems->push_back(absl::StrCat("provider ", child->name, ": consumers hold ", held.total,
                                      " devices as ", name, ", their class before; they become ",
                                      resource_class, " when they are free"));
   }
-  offered.max_unit = offered.total;
-  offered.reserved = std::min(offered.reserved, offered.total);
-  if (offered.total <= 0) child->inventories.erase(resource_class);
+  // What is reserved is divided, first to the devices that are free, so that its sum stays.
+  int64_t reserved = offered.reserved;
+  const auto reserve = [&reserved](Inventory* part) {
+    part->max_unit = part->total;
+    part->reserved = std::min(reserved, part->total);
+    reserved -= part->reserved;
+  };
+  offered.total = std::max<int64_t>(offered.total, 0);
+  reserve(&offered);
+  if (offered.total == 0) child->inventories.erase(resource_class);  // `offered` is gone
+  for (auto& [name, held] : used.inventories) {
+    reserve(&held);
+    child->inventories[name] = held;
+  }
 }
 
 }  // namespace

@@ -250,6 +250,23 @@ TEST_F(DeviceChildrenTest, FreeFunctionsOfACardGetANewClassBeforeTheOthers) {
   EXPECT_FALSE(Differs(Run().report.providers, records_.tree));
 }
 
+TEST_F(DeviceChildrenTest, WhatIsReservedIsReservedOnceAcrossTwoClasses) {
+  Own("a", {"0000:3b:02.0", "0000:3b:02.1", "0000:3b:02.2"});
+  Apply(Run());
+  records_.tree[1].inventories["CUSTOM_PCI_8086_154C"].reserved = 1;
+  records_.allocations = {
+      {records_.tree[1].uuid, "a"_uuid, Uuid(), {{"CUSTOM_PCI_8086_154C", 3}}, "INSTANCE", 1}};
+  configuration_.pci_device_specs = {R"({"product_id": "154c", "resource_class": "new"})"};
+  Observe();
+  for (int pass = 0; pass < 3; ++pass) {
+    const Audit audit = Run();
+    EXPECT_EQ(audit.report.providers[1].inventories,
+              (Inventories{{"CUSTOM_NEW", {1, 1, 1, 1, 1, 1.0}},
+                           {"CUSTOM_PCI_8086_154C", {3, 0, 1, 3, 1, 1.0}}}));  // T-261
+    Apply(audit);
+  }
+}
+
 TEST_F(DeviceChildrenTest, AreNotHealedDuringAResizeOnTheHost) {  // T-262
   Own("a", {"0000:3b:02.0"});
   Instance moving = *account_.FindInstance("a"_uuid);
