@@ -1,6 +1,7 @@
 // CpuSet: a set of CPU numbers, with the text form that operators write, for example 0-3,^2.
 //
-// A plain value. It takes at most 16 bytes for each of its numbers, however large the numbers are.
+// A plain value. It takes about 16 bytes for each group of 64 neighbouring numbers of which
+// it has some, however large the numbers are.
 //
 // Invariant: the words rise by `at` and none has no bits, so that equal sets have equal words.
 #ifndef BERTH_TRACKER_SETTINGS_CPU_SET_H_
