@@ -73,8 +73,7 @@ class InstanceAudit {
       : state_(state),
         instance_(instance),
         node_(*instance.node),
-        dedicated_(state.catalog().classes.Find(kDedicatedCpus)),
-        disk_(state.catalog().classes.Find(kDisk)) {
+        dedicated_(state.catalog().classes.Find(kDedicatedCpus)) {
     finding_.consumer = ConsumerId{instance.id.uuid};
     finding_.held = held;
     if (held == nullptr) return;
@@ -116,7 +115,7 @@ class InstanceAudit {
 
   void Sort(const Allocation& row) {
     const std::optional<ProviderId> node = NodeOf(state_, row.provider);
-    const bool is_unowned = !node || IsSharedDisk(row);
+    const bool is_unowned = !node || IsSharedDisk(state_, row);
     if (node == node_) {
       own_.push_back(row);
     } else if (is_unowned || MayKeep(*node)) {
@@ -125,13 +124,6 @@ class InstanceAudit {
     } else {
       elsewhere_ = true;
     }
-  }
-
-  // Whether the row is disk of a sharing provider. Guests of any node may hold that, even if the
-  // provider is the root of another node.
-  bool IsSharedDisk(const Allocation& row) const {
-    const std::optional<ProviderPlace> place = state_.FindProvider(row.provider);
-    return row.resource_class == disk_ && place && IsSharing(state_, place->config());
   }
 
   // Whether the instance was evacuated from the node, and the node's host is not back yet.
@@ -229,7 +221,6 @@ class InstanceAudit {
   const InstanceRecord& instance_;
   const ProviderId node_;
   const std::optional<ClassId> dedicated_;
-  const std::optional<ClassId> disk_;
   AllocationFinding finding_;
   std::vector<Allocation> own_;      // on the instance's node
   std::vector<Allocation> unowned_;  // on providers without a node

@@ -13,6 +13,8 @@
 namespace berth::placement {
 namespace {
 
+constexpr absl::string_view kDiskClass = "DISK_GB";
+
 // The retired nodes that own at least one of `providers`.
 absl::btree_set<ProviderId> RetiredOwners(const State& state,
                                           const std::vector<ProviderId>& providers) {
@@ -145,6 +147,16 @@ bool IsSharedPool(const State& state, const ProviderConfig& provider) {
 NodeRecordPtr FindNodeOfHoldings(const State& state, ProviderId provider) {
   const std::optional<ProviderPlace> place = state.FindProvider(provider);
   return place && IsSharedPool(state, place->config()) ? nullptr : FindOwner(state, provider);
+}
+
+bool IsSharedDisk(const State& state, const Allocation& row) {
+  if (row.resource_class != state.catalog().classes.Find(kDiskClass)) return false;
+  const std::optional<ProviderPlace> place = state.FindProvider(row.provider);
+  return place && IsSharing(state, place->config());
+}
+
+NodeRecordPtr FindNodeOfRow(const State& state, const Allocation& row) {
+  return IsSharedDisk(state, row) ? nullptr : FindNodeOfHoldings(state, row.provider);
 }
 
 NodeRecordPtr FindOwner(const State& state, ProviderId provider) {

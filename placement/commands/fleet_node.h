@@ -62,11 +62,17 @@ bool IsSharing(const State& state, const ProviderConfig& provider);
 // Whether the provider is a sharing one and not the root of a node. Consumers on any node may hold
 // something of such a pool, wherever the pool is. The root of a node may be a sharing provider, too,
 // but the guests of the node hold their CPUs of the root. So what a consumer holds of a root counts
-// for the root's node.
+// for the root's node, except disk where the holder may be on another node (IsSharedDisk).
 bool IsSharedPool(const State& state, const ProviderConfig& provider);
 // The record of the node on which a consumer holds what it holds of the provider: the node that
 // owns the provider. Null if no node owns it, and for a shared pool (IsSharedPool).
 NodeRecordPtr FindNodeOfHoldings(const State& state, ProviderId provider);
+// Whether the row is disk of a sharing provider. Guests of any node may hold that, even if the
+// provider is the root of another node.
+bool IsSharedDisk(const State& state, const Allocation& row);
+// The record of the node on which the holder of the row is by this row: that of FindNodeOfHoldings.
+// Null also for disk of a sharing provider, which does not say where its holder is.
+NodeRecordPtr FindNodeOfRow(const State& state, const Allocation& row);
 
 }  // namespace berth::placement
 

@@ -17,7 +17,7 @@ bool HoldsOn(const State& state, InstanceId instance, const std::string& host) {
   const ConsumerPtr consumer = state.FindConsumer(ConsumerId{instance.uuid});
   if (consumer == nullptr) return false;
   const auto is_on_host = [&](const Allocation& allocation) {
-    const NodeRecordPtr node = FindNodeOfHoldings(state, allocation.provider);
+    const NodeRecordPtr node = FindNodeOfRow(state, allocation);
     return node != nullptr && node->host == host;
   };
   return std::any_of(consumer->allocations.begin(), consumer->allocations.end(), is_on_host);

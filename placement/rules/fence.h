@@ -2,8 +2,9 @@
 //
 // A tracker writes only as the newest process of its host, and only about instances that are on its
 // host, that move from or to it, or that nobody has placed and that hold something there. A share
-// of a sharing provider is held on no host. Every rule by which a tracker writes a record asks
-// these functions. Pure functions of the state.
+// of a sharing provider is held on no host. What is held of the root of a node is held on the
+// node's host, unless it is disk of a root that is a sharing provider. Every rule by which a
+// tracker writes a record asks these functions. Pure functions of the state.
 #ifndef BERTH_PLACEMENT_RULES_FENCE_H_
 #define BERTH_PLACEMENT_RULES_FENCE_H_
 

@@ -62,16 +62,17 @@ class Parts {
     std::vector<Row> rows;
     if (consumer == nullptr) return rows;
     for (const Allocation& allocation : consumer->allocations) {
-      rows.push_back({allocation, PartOf(allocation.provider)});
+      rows.push_back({allocation, PartOf(*consumer, allocation)});
     }
     return rows;
   }
 
  private:
-  Part PartOf(ProviderId provider) const {
-    const std::optional<ProviderPlace> place = state_.FindProvider(provider);
+  // REQUIRES: `row` is a row of `holder`.
+  Part PartOf(const Consumer& holder, const Allocation& row) const {
+    const std::optional<ProviderPlace> place = state_.FindProvider(row.provider);
     BERTH_CHECK(place.has_value());  // something of it is allocated
-    if (IsSharedPool(state_, place->config())) return Part::kNoNode;
+    if (IsSharedPool(state_, place->config()) || IsDiskAlone(holder, row)) return Part::kNoNode;
     const Tree& tree = *place->tree;
     for (int p = place->position; p >= 0; p = tree.shape->parent_of[p]) {
       const ProviderId id = tree.config(p).id;
@@ -82,6 +83,17 @@ class Parts {
       }
     }
     return Part::kNoNode;
+  }
+
+  // Whether the row is disk of a sharing root, and the holder has nothing else on the root's node:
+  // then the holder may be a guest of another node.
+  bool IsDiskAlone(const Consumer& holder, const Allocation& row) const {
+    if (!IsSharedDisk(state_, row)) return false;
+    const auto is_on_same = [&](const Allocation& other) {
+      const NodeRecordPtr node = FindNodeOfRow(state_, other);
+      return node != nullptr && node->id == row.provider;
+    };
+    return std::none_of(holder.allocations.begin(), holder.allocations.end(), is_on_same);
   }
 
   Part PartOfNode(const NodeAt& node) const {
@@ -142,7 +154,9 @@ bool Keeps(Effect effect, const Row& row, const std::vector<Row>& moved) {
       return !any([](const Row& other) { return other.part == Part::kBothSides; });
     case Part::kNoNode:
       return !any([&row](const Row& other) {
-        return other.allocation.provider == row.allocation.provider;
+        return other.allocation.provider == row.allocation.provider &&
+               (other.part == Part::kNoNode ||
+                other.allocation.resource_class == row.allocation.resource_class);
       });
     default:
       return true;

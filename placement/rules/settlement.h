@@ -5,7 +5,8 @@
 // and the consumer of the instance holds its part on the destination (T-221). In an evacuation, and
 // before the parts are divided, the consumer of the instance holds both. Callers may also divide
 // the parts otherwise. So each row (allocation) is judged by its provider, and not by which of the
-// two consumers holds it.
+// two consumers holds it; only disk of a sharing root is also judged by what its consumer holds
+// beside it.
 #ifndef BERTH_PLACEMENT_RULES_SETTLEMENT_H_
 #define BERTH_PLACEMENT_RULES_SETTLEMENT_H_
 
@@ -41,7 +42,9 @@ struct Settlement {
 //   is back (T-148).
 //
 // A provider belongs to the node at or above it. But a sharing provider (P-106) that is not itself
-// the root of a node belongs to no node. A provider is on a side if its node is the side's node. A
+// the root of a node belongs to no node. If the root of a node is a sharing provider, a consumer
+// that holds disk of the root, and nothing else on the node, may be on another node: this disk
+// belongs to no node, too. A provider is on a side if its node is the side's node. A
 // side for which the migration names no node has all nodes of its host. A node may have moved to
 // another host since (T-22), or the destination's host may not be known yet. So if only one side
 // has no node, this side also has each node that belongs neither to the other side, nor to another

@@ -109,6 +109,16 @@ TEST_F(RulesFenceInstance, ThatHoldsSomethingOfARootThatServesOthersToo) {
   EXPECT_EQ(Write(1, 1), "OK");
 }
 
+TEST_F(RulesFenceInstance, NotForDiskOfARootThatServesOthersToo) {
+  move_.ShareDisk(1);
+  Put(0);
+  move_.Hold("vm", "n1{DISK_GB:1}");
+  EXPECT_EQ(Write(1, 1), "POLICY_DENIED instance");  // T-386
+  move_.Hold("vm", "n1{DISK_GB:1} n2{VCPU:1}");
+  EXPECT_EQ(Write(1, 1), "POLICY_DENIED instance");  // T-386
+  EXPECT_EQ(Write(2, 2), "OK");
+}
+
 TEST_F(RulesFenceInstance, OnEitherSideOfAMove) {
   move_.Begin(MigrationType::kLive);
   EXPECT_EQ(Write(2, 1), "OK");

@@ -83,11 +83,20 @@ class MoveWorld {
     world().Must(
         SetProviderTraits{pool, world().generation("pool"), {"MISC_SHARES_VIA_AGGREGATE"}});
   }
-  // Lets all nodes use what n1 itself has.
-  void ShareRoot() {
-    world().Must(SetProviderTraits{world().provider("n1"),
-                                   world().generation("n1"),
+  // Lets all nodes use what the root itself has.
+  void ShareRoot(const std::string& root = "n1") {
+    world().Must(SetProviderTraits{world().provider(root),
+                                   world().generation(root),
                                    {"MISC_SHARES_VIA_AGGREGATE", "OWNER_NOVA"}});
+  }
+  // Gives the node of `host` disk, and lets all nodes use what its root has.
+  void ShareDisk(int host) {
+    const std::string root = absl::StrCat("n", host);
+    const char* children = host == 1 ? "\n  n1-gpu{VGPU:8}\n  n1-gpu2{VGPU:8}" : "";
+    EXPECT_EQ(fleet.Report(absl::StrCat("h", host), host,
+                           absl::StrCat(root, "{VCPU:8, DISK_GB:100}", children), 2),
+              "OK");
+    ShareRoot(root);
   }
   // The record of the migration, from one host to another with their nodes. 0: the destination is
   // not known yet.

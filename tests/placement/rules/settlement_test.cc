@@ -39,6 +39,7 @@ class SettlementTest : public testing::Test {
     move_ = std::make_unique<MoveWorld>();
     if (shared_ == Shared::kPool) move_->SharePool();
     if (shared_ == Shared::kRoot) move_->ShareRoot();
+    if (disk_of_ > 0) move_->ShareDisk(disk_of_);
     EXPECT_EQ(move_->Answer(SetInstance{move_->On(1), std::nullopt}), "OK");
     move_->Hold("vm", before.instance);
     move_->Hold("move", before.migration);
@@ -54,6 +55,7 @@ class SettlementTest : public testing::Test {
 
   std::unique_ptr<MoveWorld> move_;
   Shared shared_ = Shared::kNothing;
+  int disk_of_ = 0;  // the host whose node has disk for all nodes; 0: there is none
 };
 
 struct DividedCase {
@@ -100,6 +102,72 @@ TEST_P(SharedSettlementTest, EachSideIsSettledWhoeverHoldsIt) {
       EXPECT_EQ(Held(), one.arrived);  // T-173, T-221
     }
   }
+}
+
+// The disk is that of n3, and the guest is on n1 or n2.
+TEST_F(SettlementTest, DiskOfAThirdNodesRootIsOfNoSide) {
+  disk_of_ = 3;
+  const DividedCase cases[] = {
+      {{"n2{VCPU:3} n3{DISK_GB:10}", "n1{VCPU:2}"},
+       "n1{VCPU:2} n3{DISK_GB:10}",
+       "n2{VCPU:3} n3{DISK_GB:10}"},
+      {{"n2{VCPU:3} n3{DISK_GB:20}", "n1{VCPU:2} n3{DISK_GB:10}"},
+       "n1{VCPU:2} n3{DISK_GB:10}",
+       "n2{VCPU:3} n3{DISK_GB:20}"},
+      {{"n2{VCPU:3}", "n1{VCPU:2} n3{DISK_GB:10}"}, "n1{VCPU:2} n3{DISK_GB:10}", "n2{VCPU:3}"},
+  };
+  for (const DividedCase& one : cases) {
+    SCOPED_TRACE(testing::Message() << one.before.instance << " / " << one.before.migration);
+    for (const MoveEnd end : kReturning) {
+      ASSERT_EQ(EndOf(one.before, end, 1), "OK");
+      EXPECT_EQ(Held(), one.returned);  // T-174, T-178, T-221
+    }
+    for (const MoveEnd end : kArriving) {
+      ASSERT_EQ(EndOf(one.before, end, 2), "OK");
+      EXPECT_EQ(Held(), one.arrived);  // T-173, T-221
+    }
+    ASSERT_EQ(EndOf(one.before, kFailed, 1, 0), "OK");  // the destination is not known
+    EXPECT_EQ(Held(), one.returned);                    // T-178, T-221
+  }
+  // The scheduler has chosen n3, and no tracker has become the destination.
+  ASSERT_EQ(EndOf({"n3{VCPU:3, DISK_GB:20}", "n1{VCPU:2}"}, kFailed, 1, 0), "OK");
+  EXPECT_EQ(Held(), "n1{VCPU:2}");  // T-178
+}
+
+TEST_F(SettlementTest, DiskOfAThirdNodesRootIsNotThatOfAnUnknownSource) {
+  MoveWorld move;
+  move.ShareDisk(3);
+  InstanceRecord instance = move.On(1);
+  instance.node.reset();
+  ASSERT_EQ(move.Answer(SetInstance{instance, std::nullopt}), "OK");
+  move.Hold("move", "n1{VCPU:2}");
+  move.Hold("vm", "n2{VCPU:3} n3{DISK_GB:10}");
+  MigrationRecord record = move.Move(kLive, 1, 2);
+  record.source_node.reset();
+  ASSERT_EQ(move.Answer(CreateMigration{record}), "OK");
+  ASSERT_EQ(move.Answer(move.End(kCompleted, 2)), "OK");
+  EXPECT_EQ(move.Held("vm"), "n2{VCPU:3} n3{DISK_GB:10}");  // T-173, T-221
+}
+
+// A guest of n1 moves to n3, or from n1 whose disk it takes along to n2.
+TEST_F(SettlementTest, DiskOfASidesRootIsOfTheSideWhoseCpusAreBesideIt) {
+  disk_of_ = 3;
+  const Divided to_disk = {"n3{VCPU:3, DISK_GB:20}", "n1{VCPU:2} n3{DISK_GB:10}"};
+  ASSERT_EQ(EndOf(to_disk, kReverted, 1, 3), "OK");
+  EXPECT_EQ(Held(), "n1{VCPU:2} n3{DISK_GB:10}");  // T-174, T-221
+  ASSERT_EQ(EndOf(to_disk, kConfirmed, 3, 3), "OK");
+  EXPECT_EQ(Held(), "n3{VCPU:3} n3{DISK_GB:20}");  // T-173, T-221
+  disk_of_ = 1;
+  const Divided from_disk = {"n2{VCPU:3} n1{DISK_GB:20}", "n1{VCPU:2, DISK_GB:10}"};
+  ASSERT_EQ(EndOf(from_disk, kReverted, 1), "OK");
+  EXPECT_EQ(Held(), "n1{VCPU:2} n1{DISK_GB:10}");  // T-174, T-221
+  ASSERT_EQ(EndOf(from_disk, kConfirmed, 2), "OK");
+  EXPECT_EQ(Held(), "n1{DISK_GB:20} n2{VCPU:3}");  // T-173, T-221
+  const Divided left_there = {"n2{VCPU:3} n1{DISK_GB:10}", "n1{VCPU:2}"};
+  ASSERT_EQ(EndOf(left_there, kReverted, 1), "OK");
+  EXPECT_EQ(Held(), "n1{VCPU:2} n1{DISK_GB:10}");  // T-174, T-221
+  ASSERT_EQ(EndOf({"n1{VCPU:2, DISK_GB:10} n2{VCPU:3}", ""}, kConfirmed, 2), "OK");
+  EXPECT_EQ(Held(), "n2{VCPU:3}");  // T-173: the parts were not divided
 }
 
 TEST_F(SettlementTest, AResizeOnOneNodeChangesItsDevice) {
