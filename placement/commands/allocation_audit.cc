@@ -295,7 +295,8 @@ std::optional<AllocationFinding> AuditOrphan(const State& state, const ReportedO
   const ConsumerPtr held = state.FindConsumer(orphan.guest);
   if (held != nullptr) {
     for (const Allocation& row : held->allocations) {
-      if (NodeOf(state, row.provider) == orphan.node) return std::nullopt;
+      const NodeRecordPtr there = FindNodeOfRow(state, row);
+      if (there != nullptr && there->id == orphan.node) return std::nullopt;
     }
   }
   return AllocationFinding{

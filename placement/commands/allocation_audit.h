@@ -47,8 +47,9 @@ struct ReportedOrphan {
 std::optional<AllocationFinding> AuditConsumer(const State& state, ConsumerId consumer);
 
 // The finding about an orphan: its guest holds nothing, or holds something on other nodes only. None
-// if something is held on the node by now, if the instance moves, or if the node is gone. No orphan
-// is repairable, because its amounts are not known from a record.
+// if something is held on the node by now, if the instance moves, or if the node is gone. Disk of
+// the node does not count if guests of other nodes may hold it, too (IsSharedDisk). No orphan is
+// repairable, because its amounts are not known from a record.
 std::optional<AllocationFinding> AuditOrphan(const State& state, const ReportedOrphan& orphan);
 
 // Whether the consumer holds something that its record no longer needs, or its record was deleted,

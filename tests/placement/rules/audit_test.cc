@@ -344,6 +344,19 @@ TEST_F(RulesAudit, OrphansAreFoundOnceAndNotRepaired) {
   EXPECT_EQ(found().size(), 1u);  // the instance moves: only the stranger is judged
 }
 
+TEST_F(RulesAudit, AnOrphanNeedsMoreThanDiskOfARootThatServesOthersToo) {
+  moves_.ShareRoot();
+  const auto fault = [&] {
+    const auto finding = AuditOrphan(
+        world().state(), {world().consumer("stranger"), world().provider("n1"), "stranger"});
+    return finding ? std::optional(finding->fault) : std::nullopt;
+  };
+  moves_.Hold("stranger", "n2{VCPU:2} n1{DISK_GB:1}");
+  EXPECT_EQ(fault(), kWrongProvider);  // T-345
+  moves_.Hold("stranger", "n1{VCPU:2, DISK_GB:1}");
+  EXPECT_EQ(fault(), std::nullopt);  // T-345
+}
+
 TEST_F(RulesAudit, LeaksAreCounted) {
   Put(1);
   Hold("n1{VCPU:2, MEMORY_MB:512, DISK_GB:16}");
