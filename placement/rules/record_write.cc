@@ -53,7 +53,8 @@ absl::Status Conflict(const WriteRecords& command, const std::string& why) {
 // count (T-112) are recorded for that host. A node that came from another host may still have
 // instances with the other host in their records. The tracker does not get these records, so it
 // would give their CPUs away. Looks at the instances that hold something of the node's own
-// providers, except its shared pools: guests of the whole fleet may hold something of a pool.
+// providers, except its shared pools: guests of the whole fleet may hold something of a pool. (They
+// may also hold disk of a root that is a sharing provider. Such a root is looked at in full.)
 absl::Status CheckNode(const State& state, const WriteRecords& command) {
   const NodeRecordPtr node = FindNode(state, command.node);
   if (!node || node->host != command.tracker.host) return Deny(command, "it is not of this host");
