@@ -43,6 +43,9 @@ constexpr size_t kEnvelope = 16;      // a detail needs at most this many bytes 
 constexpr PublicWords kInternal = {absl::StatusCode::kInternal, "INTERNAL",
                                    "the server failed: its log says why"};
 
+// The maximum number of lines about failures in the log within a second.
+constexpr size_t kFailureLinesMax = 10;
+
 const PublicWords& WordsFor(absl::StatusCode code) {
   for (const PublicWords& words : kPublicWords) {
     if (words.code == code) return words;
@@ -51,9 +54,10 @@ const PublicWords& WordsFor(absl::StatusCode code) {
 }
 
 // Tells the operator what the caller is not told. If the database is away, many calls fail with the
-// same text. Failures with another text get lines of their own.
+// same text. Failures with another text get lines of their own, as long as there are few texts: a
+// text may name what the call was about.
 void TellFailure(const char* reason, const absl::Status& status) {
-  static auto& pace = *new LinePace(absl::Seconds(1));
+  static auto& pace = *new LinePace(absl::Seconds(1), kFailureLinesMax);
   int64_t omitted = 0;
   const std::string key = absl::StrCat(reason, " ", status.message());
   if (!pace.Lets(key, placement::BootNow(), &omitted)) return;

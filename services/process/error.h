@@ -38,8 +38,8 @@ absl::Status WithDetail(absl::Status status, const google::protobuf::Message& de
 //   kDeadlineExceeded without a refusal     DEADLINE_EXCEEDED / OUTCOME_UNKNOWN: ask GetRequest
 //   kCancelled without a refusal            CANCELLED / CANCELLED
 //   any other failure                       INTERNAL / INTERNAL
-// The text of a failure that is no refusal is in the log, the same text at most once a second. Calls
-// that their callers cancelled are not in it.
+// The text of a failure that is no refusal is in the log, the same text at most once a second, and
+// at most ten texts within a second. Calls that their callers cancelled are not in it.
 google::rpc::Status PlacementError(const absl::Status& status);
 
 }  // namespace berth::services

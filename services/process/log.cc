@@ -2,6 +2,7 @@
 
 #include <atomic>
 #include <memory>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
@@ -111,15 +112,31 @@ void Log(LogLevel level, absl::string_view message, std::initializer_list<LogFie
 
 bool LinePace::Lets(absl::string_view key, placement::BootTime now, int64_t* omitted) {
   const placement::MutexLock lock(&mutex_);
-  if (last_.size() >= kKeysMax && !last_.contains(key)) last_.clear();
+  if (last_.size() >= lines_max_ && !last_.contains(key)) {
+    Forget(now);
+    if (last_.size() >= lines_max_) {
+      ++omitted_;
+      return false;
+    }
+  }
   Last& last = last_[std::string(key)];
   if (now < last.line + between_lines_) {
     ++last.omitted;
     return false;
   }
-  *omitted = last.omitted;
+  *omitted = last.omitted + std::exchange(omitted_, 0);
   last = {now, 0};
   return true;
+}
+
+void LinePace::Forget(placement::BootTime now) {
+  int64_t forgotten = 0;
+  absl::erase_if(last_, [&](const auto& entry) {
+    const bool is_old = now >= entry.second.line + between_lines_;
+    if (is_old) forgotten += entry.second.omitted;
+    return is_old;
+  });
+  omitted_ += forgotten;
 }
 
 }  // namespace berth::services

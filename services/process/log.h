@@ -43,17 +43,19 @@ std::string LogLine(LogFormat format, absl::string_view timestamp, LogLevel leve
                     absl::string_view message, std::initializer_list<LogField> fields);
 
 // Decides which events get a line, where peers decide how often they happen: after a line for a key
-// comes no other line for this key within `between_lines`. Thread-safe.
+// comes no other line for this key within `between_lines`, and at most `lines_max` lines come within
+// `between_lines`, whatever their keys. Thread-safe.
 class LinePace {
  public:
-  explicit LinePace(absl::Duration between_lines) : between_lines_(between_lines) {}
+  static constexpr size_t kLinesMax = 1024;
+
+  explicit LinePace(absl::Duration between_lines, size_t lines_max = kLinesMax)
+      : between_lines_(between_lines), lines_max_(lines_max) {}
 
   // Whether an event of `key`, at `now`, gets a line. `*omitted` is then the number of events of
-  // this key that got none since its last line.
+  // this key that got none since its last line, and of events of keys that are not known any more,
+  // or never were, and that no line has told yet.
   bool Lets(absl::string_view key, placement::BootTime now, int64_t* omitted);
-
-  // When so many keys are known, all are forgotten.
-  static constexpr size_t kKeysMax = 1024;
 
  private:
   struct Last {
@@ -61,9 +63,14 @@ class LinePace {
     int64_t omitted = 0;
   };
 
+  // Forgets the keys that had no line for `between_lines`.
+  void Forget(placement::BootTime now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+
   const absl::Duration between_lines_;
+  const size_t lines_max_;
   placement::Mutex mutex_;
-  absl::flat_hash_map<std::string, Last> last_ ABSL_GUARDED_BY(mutex_);
+  absl::flat_hash_map<std::string, Last> last_ ABSL_GUARDED_BY(mutex_);  // at most lines_max_
+  int64_t omitted_ ABSL_GUARDED_BY(mutex_) = 0;  // of keys that are not in last_
 };
 
 }  // namespace berth::services

@@ -55,16 +55,25 @@ TEST(LinePaceTest, LetsOneLineThroughForEachKey) {
   EXPECT_EQ(omitted, 1);
 }
 
-TEST(LinePaceTest, KeepsNoMoreKeysThanItMay) {
-  LinePace pace(absl::Hours(1));
+TEST(LinePaceTest, LetsNoMoreLinesThroughThanItMay) {
+  LinePace pace(absl::Seconds(1), 3);
   const placement::BootTime begin;
-  int64_t omitted = 0;
-  for (size_t i = 0; i < LinePace::kKeysMax; ++i) {
-    EXPECT_TRUE(pace.Lets(absl::StrCat(i), begin, &omitted));
-    EXPECT_FALSE(pace.Lets(absl::StrCat(i), begin, &omitted));
+  int64_t omitted = -1;
+  for (const int i : {0, 1, 2}) {
+    const placement::BootTime now = begin + absl::Milliseconds(100 * i);
+    EXPECT_TRUE(pace.Lets(absl::StrCat(i), now, &omitted));
+    EXPECT_FALSE(pace.Lets(absl::StrCat(i), now, &omitted));
   }
-  EXPECT_TRUE(pace.Lets("one more", begin, &omitted));
-  EXPECT_TRUE(pace.Lets("0", begin, &omitted));  // is forgotten
+  for (int i = 3; i < 10; ++i) {
+    EXPECT_FALSE(pace.Lets(absl::StrCat(i), begin + absl::Milliseconds(999), &omitted));
+  }
+  // The line of 0 is old: one more key gets a line, which tells of all that nobody else tells.
+  EXPECT_TRUE(pace.Lets("3", begin + absl::Seconds(1), &omitted));
+  EXPECT_EQ(omitted, 8);
+  EXPECT_FALSE(pace.Lets("4", begin + absl::Seconds(1), &omitted));
+  EXPECT_FALSE(pace.Lets("0", begin + absl::Seconds(1), &omitted));
+  EXPECT_TRUE(pace.Lets("1", begin + absl::Milliseconds(1100), &omitted));
+  EXPECT_EQ(omitted, 3);
 }
 
 }  // namespace

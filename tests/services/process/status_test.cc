@@ -4,9 +4,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cstdlib>
 #include <string>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "google/rpc/error_details.pb.h"
 #include "google/rpc/status.pb.h"
@@ -113,6 +116,23 @@ TEST(StatusTest, NoFailureHidesAnotherInTheLog) {
   const std::vector<std::string> parts = absl::StrSplit(log, "the table is gone");
   EXPECT_GE(parts.size(), 2U) << log;
   EXPECT_LE(static_cast<int64_t>(parts.size()), seconds + 2) << log;
+}
+
+// A text may name what its call was about. In a child process, because the pace is the process's.
+TEST(StatusTest, NotEachFailureIsALineInTheLog) {
+  const auto fail = [] {
+    for (int i = 0; i < 200; ++i) {
+      PlacementStatus(absl::InternalError(absl::StrCat("row ", i, " is gone")));
+    }
+    std::exit(0);
+  };
+  const auto lines = [](const std::string& log) {
+    return std::count(log.begin(), log.end(), '\n');
+  };
+  // Ten, and ten more if the child takes longer than a second.
+  const testing::Matcher<const std::string&> few =
+      testing::ResultOf(lines, testing::AllOf(testing::Ge(1), testing::Le(20)));
+  EXPECT_EXIT(fail(), testing::ExitedWithCode(0), few);
 }
 
 }  // namespace
