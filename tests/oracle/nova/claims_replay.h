@@ -15,7 +15,8 @@
 //     a reason, and its text, follow from the limit and the naive account (T-159);
 //   - an answer that Nova's account decides before its next audit: Nova still counts what is gone,
 //     and so it refuses a claim, or grants it with other cells. On a node that has what Nova counts,
-//     Berth must give the same answer (T-394). Berth's own claim is taken back;
+//     Berth must give the same answer (T-394). Berth's own claim is taken back. During a resize in
+//     place there is no such exception: Nova may give away CPUs that the guest uses (T-395);
 //   - devices of an instance that Nova's account no longer counts: Nova leaves them to it as long as
 //     it has a record on the node or a migration that is not over. In Berth such an instance has
 //     nothing there (T-112, T-129). README-account.md does not list this;
@@ -28,8 +29,9 @@
 //     memory, also if the instance is gone;
 //   - a refused move, the abort of a move and the drop of a move: Nova does the rest of what is one
 //     command in Berth in the steps that follow. There the uses are compared with `expect` alone,
-//     and the records with those that the whole command writes. Of what Nova's account lagged behind
-//     at the step before, the naive account says what is right (T-394);
+//     and the records with those that the whole command writes. If a part of Nova's account lagged
+//     behind before the step, the naive account says what this part must be (T-394). Nothing lags
+//     behind after a step with a recorded `rebuilt` account, or after an audit without an error;
 //   - cells of a resize in place, as in account_replay.h (T-395).
 #ifndef BERTH_TESTS_ORACLE_NOVA_CLAIMS_REPLAY_H_
 #define BERTH_TESTS_ORACLE_NOVA_CLAIMS_REPLAY_H_

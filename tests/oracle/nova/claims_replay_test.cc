@@ -4,89 +4,11 @@
 #include <utility>
 
 #include "gtest/gtest.h"
+#include "tests/oracle/nova/claim_lines.h"
 #include "tests/oracle/nova/replay_lines.h"
 
 namespace berth::oracle::nova {
 namespace {
-
-// A claim of 1 GiB, pinned and without a page size, on a host of which half the pages are used.
-Json Claim() {
-  return Json::parse(R"({"case": "pinned", "setup": {
-    "host": "h1", "node": "n1", "node_uuid": "u1",
-    "options": {"reserved_host_cpus": 0, "reserved_host_disk_mb": 0, "reserved_host_memory_mb": 0},
-    "facts": {"vcpus": 4, "memory_mb": 4096, "local_gb": 10},
-    "cells": [{"id": 0, "socket": 0, "cpuset": [0, 1, 2, 3], "pcpuset": [0, 1, 2, 3],
-               "siblings": [[0], [1], [2], [3]], "memory_mb": 4096,
-               "mempages": [{"size_kb": 4, "total": 393216, "reserved": 0}]}],
-    "flavors": {"f1": {"id": 1, "vcpus": 1, "memory_mb": 1024, "root_gb": 0, "ephemeral_gb": 0,
-                       "swap_mb": 0, "extra_specs": {"hw:cpu_policy": "dedicated"}}}},
-   "start": {"node": {"vcpus_used": 0, "memory_mb_used": 0}, "stats": {}, "tracked_instances": [],
-             "tracked_migrations": {}, "cells": [{"id": 0, "cpu_usage": 0, "memory_usage_mb": 0,
-             "pages_used": {"4": 0}, "pinned_cpus": []}]},
-   "steps": []})");
-}
-
-Json WantedCell(const Json& host_cell, const Json& pinning) {
-  return {{"host_cell", host_cell},      {"memory_mb", 1024},  {"page_size_kb", nullptr},
-          {"pinned_cpus", {0}},          {"pinning", pinning}, {"reserved_cpus", Json::array()},
-          {"shared_cpus", Json::array()}};
-}
-
-Json Created(const std::string& uuid) {
-  return {{"op", "create_instance"},
-          {"record",
-           {{"uuid", uuid},
-            {"project_id", "p"},
-            {"vm_state", "building"},
-            {"flavor", "f1"},
-            {"boot_from_volume", false},
-            {"numa", Json::array({WantedCell(nullptr, Json::object())})}}}};
-}
-
-// The claim that is the `number`th on the node, which Nova grants.
-Json Granted(const std::string& uuid, int number) {
-  Json tracked = Json::array({"a"});
-  Json pinned = Json::array({0});
-  if (number == 2) {
-    tracked.push_back("b");
-    pinned.push_back(1);
-  }
-  return {{"op", "instance_claim"},
-          {"instance", uuid},
-          {"node", "n1"},
-          {"claim", "c" + uuid},
-          {"limits", nullptr},
-          {"allocations", nullptr},
-          {"rebuilt", Json::object()},
-          {"expect",
-           {{"ok", true},
-            {"node", {{"vcpus_used", number}, {"memory_mb_used", 1024 * number}}},
-            {"stats",
-             {{"num_instances", number},
-              {"num_proj_p", number},
-              {"num_task_None", number},
-              {"num_vm_building", number},
-              {"io_workload", number}}},
-            {"tracked_instances", tracked},
-            {"tracked_migrations", Json::object()},
-            {"cells", Json::array({{{"id", 0},
-                                    {"cpu_usage", 0},
-                                    {"memory_usage_mb", 1024 * number},
-                                    {"pages_used", {{"4", 262144 * number}}},
-                                    {"pinned_cpus", pinned}}})},
-            {"instance",
-             {{"flavor", "f1"},
-              {"host", "h1"},
-              {"node", "n1"},
-              {"migration_context", nullptr},
-              {"numa", Json::array({WantedCell(0, {{"0", number - 1}})})}}}}}};
-}
-
-Json TwoClaims() {
-  Json line = Claim();
-  line["steps"] = Json::array({Created("a"), Granted("a", 1), Created("b"), Granted("b", 2)});
-  return line;
-}
 
 TEST(NovaReplay, FreePagesOfPinnedGuests) {
   const Report report = ReplayLines({TwoClaims()});
@@ -112,49 +34,10 @@ TEST(NovaReplay, MemoryWithoutALimit) {
   ExpectNoticed(line, [](Json& one) { one["steps"][1]["expect"]["node"]["vcpus_used"] = 0; });
 }
 
-// A step that Nova does. `expect`: what stands after it.
-Json Step(const std::string& op, const std::string& instance, Json expect) {
-  Json step = {{"op", op},
-               {"instance", instance},
-               {"node", "n1"},
-               {"claim", "c" + instance},
-               {"limits", nullptr},
-               {"allocations", nullptr},
-               {"rebuilt", Json::object()}};
-  step["expect"] = std::move(expect);
-  step["expect"]["ok"] = true;
-  return step;
-}
+const Json kPinsTwice = {{"error", {{"class", "CPUPinningInvalid"}}}};  // Nova's next audit
 
-Json Set(const std::string& instance, const Json& values) {
-  return {{"op", "set_instance"}, {"instance", instance}, {"values", values}};
-}
-
-// An account of so many instances of the flavor with 1 vCPU and 1 GiB, of which the first is `a`.
-Json Counted(int instances, const Json& stats) {
-  return {{"node", {{"vcpus_used", instances}, {"memory_mb_used", 1024 * instances}}},
-          {"stats", stats},
-          {"tracked_instances", instances > 0 ? Json::array({"a"}) : Json::array()},
-          {"tracked_migrations", Json::object()},
-          {"cells", Json::array()}};
-}
-
-Json CellWith(int memory_mib, const Json& pinned) {
-  return Json::array({{{"id", 0},
-                       {"cpu_usage", 0},
-                       {"memory_usage_mb", memory_mib},
-                       {"pages_used", {{"4", memory_mib * 256}}},
-                       {"pinned_cpus", pinned}}});
-}
-
-const Json kBuilding = {{"num_instances", 1},
-                        {"num_proj_p", 1},
-                        {"num_task_None", 1},
-                        {"num_vm_building", 1},
-                        {"io_workload", 1}};
-
-// A migration on one node, after which Nova's next audit pins the new CPU twice.
-TEST(NovaReplay, AuditsThatAResizeInPlaceEnds) {
+// A migration of `a` on one node, after which Nova's next audit pins the new CPU twice.
+Json ResizeInPlace() {
   Json line = Claim();
   line["setup"]["cells"][0]["mempages"][0]["total"] = 1048576;
   const Json stats = {
@@ -176,23 +59,47 @@ TEST(NovaReplay, AuditsThatAResizeInPlaceEnds) {
   Json claim = Step("resize_claim", "a", claimed);
   claim["migration"] = "m";
   claim["new_flavor"] = "f1";
-  claim["rebuilt"] = {{"error", {{"class", "CPUPinningInvalid"}}}};
+  claim["rebuilt"] = kPinsTwice;
   line["steps"] = Json::array(
       {created,
        Step("audit", "a", audit),
        Set("a", {{"task_state", "resize_prep"}, {"old_flavor", "f1"}, {"new_flavor", "f1"}}),
        {{"op", "create_migration"}, {"record", migration}},
        claim});
+  return line;
+}
+
+TEST(NovaReplay, AuditsThatAResizeInPlaceEnds) {
+  const Json line = ResizeInPlace();
   EXPECT_EQ(ReplayLines({line}).exceptions_by_rule, (std::map<std::string, int>{{"T-284", 1}}));
   ExpectNoticed(line, [](Json& one) { one["steps"][4]["rebuilt"]["error"]["class"] = "X"; });
   ExpectNoticed(line, [](Json& one) { one["steps"][4]["expect"]["node"]["vcpus_used"] = 1; });
   Json over = line;  // a move that is over ends no audit
+  const Json audit = line["steps"][1]["expect"];
   over["steps"].push_back(Set("a", {{"task_state", nullptr}}));
   over["steps"].push_back(
       {{"op", "set_migration"}, {"migration", "m"}, {"values", {{"status", "confirmed"}}}});
   over["steps"].push_back(Step("update_usage", "a", audit));
-  ExpectNoticed(over, [](Json& one) {
-    one["steps"][7]["rebuilt"] = {{"error", {{"class", "CPUPinningInvalid"}}}};
+  ExpectNoticed(over, [](Json& one) { one["steps"][7]["rebuilt"] = kPinsTwice; });
+}
+
+// During a resize in place Nova may free the CPU on which the guest runs. If it gives this CPU to
+// another instance, this is no answer of an account that counts what is gone.
+TEST(NovaReplay, CpusThatAResizeInPlaceFreesBelongToTheGuest) {
+  Json line = ResizeInPlace();
+  Json claimed = Counted(3, Json::object());
+  claimed["cells"] = CellWith(3072, Json::array({0, 1, 2}));
+  claimed["instance"] = Granted("b", 2)["expect"]["instance"];
+  claimed["instance"]["numa"][0]["pinning"] = {{"0", 2}};
+  Json claim = Step("instance_claim", "b", claimed);
+  claim["rebuilt"] = kPinsTwice;
+  line["steps"].push_back(Created("b"));
+  line["steps"].push_back(claim);
+  ExpectNoticed(line, [](Json& one) {  // T-395
+    one["steps"][4]["expect"]["cells"] = CellWith(1024, Json::array({1}));
+    Json& expect = one["steps"][6]["expect"];
+    expect["cells"] = CellWith(2048, Json::array({0, 1}));
+    expect["instance"]["numa"][0]["pinning"] = {{"0", 0}};
   });
 }
 
@@ -227,10 +134,10 @@ TEST(NovaReplay, ClaimsOfAnAccountThatLags) {
   });
 }
 
-// A move that is refused while Nova counts what is gone.
-TEST(NovaReplay, PartsOfCommandsOfAnAccountThatLags) {
-  Json line = Lagging(OfTheSecond());
-  Json& large = line["setup"]["flavors"]["f2"] = line["setup"]["flavors"]["f1"];
+// Adds a move that Nova refuses, and after which its account is `account`.
+void AddRefusedMove(Json account, Json* line) {
+  const Json small = (*line)["setup"]["flavors"]["f1"];
+  Json& large = (*line)["setup"]["flavors"]["f2"] = small;
   large["id"] = 2;
   large["memory_mb"] = 8192;
   Json created = Created("c");
@@ -238,26 +145,83 @@ TEST(NovaReplay, PartsOfCommandsOfAnAccountThatLags) {
   created["record"]["node"] = "n2";
   created["record"]["vm_state"] = "active";
   created["record"]["task_state"] = "resize_prep";
-  const Json migration = Json::parse(R"({"uuid": "m", "instance": "c", "type": "resize",
+  const Json migration = Json::parse(R"({"uuid": "mc", "instance": "c", "type": "resize",
       "status": "accepted", "source_host": "h2", "source_node": "n2", "dest_host": null,
       "dest_node": null, "old_flavor": "f1", "new_flavor": "f2"})");
-  Json refused = Step("resize_claim", "c", line["steps"][4]["expect"]);
+  Json refused = Step("resize_claim", "c", std::move(account));
   refused["expect"].erase("ok");
   refused["expect"].erase("instance");
   refused["expect"]["error"] = {
       {"class", "ComputeResourcesUnavailable"},
       {"reasons",
        Json::array({"Requested instance NUMA topology cannot fit the given host NUMA topology"})}};
-  refused["migration"] = "m";
+  refused["migration"] = "mc";
   refused["new_flavor"] = "f2";
   for (const Json& step :
        {created, Json({{"op", "create_migration"}, {"record", migration}}), refused}) {
-    line["steps"].push_back(step);
+    (*line)["steps"].push_back(step);
   }
+}
+
+// A move that is refused while Nova counts what is gone.
+TEST(NovaReplay, PartsOfCommandsOfAnAccountThatLags) {
+  Json line = Lagging(OfTheSecond());
+  AddRefusedMove(line["steps"][4]["expect"], &line);
   EXPECT_EQ(ReplayLines({line}).exceptions_by_rule,
             (std::map<std::string, int>{{"T-394", 3}}));  // T-394: a claim, then amounts and cells
   ExpectNoticed(line, [](Json& one) {                     // Nova's audit would have ended this
     one["steps"].insert(one["steps"].begin() + 5, Step("audit", "b", OfTheSecond()));
+  });
+}
+
+// A move of `b` on its node. `destination`: the host that its migration names already, or null.
+Json MoveInPlace(const Json& destination) {
+  Json migration = Json::parse(R"({"uuid": "m", "instance": "b", "type": "migration",
+      "status": "accepted", "source_host": "h1", "source_node": "n1", "dest_host": null,
+      "dest_node": null, "old_flavor": "f1", "new_flavor": "f1"})");
+  if (!destination.is_null()) {
+    migration["status"] = "migrating";
+    migration["dest_host"] = destination;
+    migration["dest_node"] = "n1";
+  }
+  return {{"op", "create_migration"}, {"record", migration}};
+}
+
+// No account built anew is recorded after the audit, but the audit itself counted anew.
+TEST(NovaReplay, AnAuditEndsTheLagDuringAResizeInPlace) {
+  Json line = Lagging(OfTheSecond());
+  Json audit = Step("audit", "b", OfTheSecond());
+  audit["rebuilt"] = kPinsTwice;
+  line["steps"].push_back(MoveInPlace("h1"));
+  line["steps"].push_back(audit);
+  AddRefusedMove(OfTheSecond(), &line);
+  ExpectNoticed(line, [](Json& one) {  // T-394
+    one["steps"][9]["expect"]["node"] = {{"vcpus_used", 2}, {"memory_mb_used", 2048}};
+  });
+}
+
+// A claim is no part of a command: after it all amounts are compared with what Nova recorded.
+TEST(NovaReplay, NothingLagsAfterAClaimInPlace) {
+  Json line = Lagging(OfTheSecond());
+  Json claimed = Counted(2, Json::object());
+  claimed["cells"] = CellWith(2048, Json::array({0, 1}));
+  Json claim = Step("resize_claim", "b", claimed);
+  claim["migration"] = "m";
+  claim["new_flavor"] = "f1";
+  claim["rebuilt"] = kPinsTwice;
+  const Json prepared = {{"vm_state", "active"},
+                         {"task_state", "resize_prep"},
+                         {"old_flavor", "f1"},
+                         {"new_flavor", "f1"}};
+  for (const Json& step :
+       {Step("audit", "b", OfTheSecond()), Set("b", prepared), MoveInPlace(nullptr), claim}) {
+    line["steps"].push_back(step);
+  }
+  ExpectNoticed(line, [](Json& one) {  // T-284
+    one["steps"].erase(one["steps"].begin() + 5);
+    Json& expect = one["steps"][7]["expect"];
+    expect["node"] = {{"vcpus_used", 3}, {"memory_mb_used", 3072}};
+    expect["cells"] = CellWith(3072, Json::array({0, 1, 2}));
   });
 }
 

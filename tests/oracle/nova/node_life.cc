@@ -316,6 +316,7 @@ std::vector<std::string> NodeLife::UnstoredUnits() const {
 std::optional<absl::StatusOr<OpenClaim>> NodeLife::AnswerOfNova(
     const Json& step, const Ask& claim, const tracker::NodeAccount& before,
     const absl::StatusOr<OpenClaim>& answer) const {
+  if (ResizesInPlace()) return std::nullopt;
   const std::string rule = step.value("decided_by_rule", Json::object()).value("*", "");
   if ((!rule.empty() && rule != "T-156") || recorded_.is_null()) return std::nullopt;
   if (!ReadAnswer(answer.status()).tested || IsAsRecorded(world_, step, answer) ||

@@ -82,7 +82,8 @@ class NodeLife {
   void ForgetUnits();
   void RememberUnits(const Json& step, StepOutcome* outcome);
   // Nova's answer, if Nova counts otherwise than `before` and `answer` differs for this reason alone:
-  // on a node that has what Nova counts, `claim` is answered as recorded. Nothing otherwise.
+  // on a node that has what Nova counts, `claim` is answered as recorded. Nothing otherwise, and
+  // nothing during a resize in place: then Nova may count less than the guest uses (T-395).
   using Ask = std::function<absl::StatusOr<tracker::OpenClaim>(tracker::NodeAccount*)>;
   std::optional<absl::StatusOr<tracker::OpenClaim>> AnswerOfNova(
       const Json& step, const Ask& claim, const tracker::NodeAccount& before,
