@@ -139,7 +139,8 @@ class ReportSession final : public TrackerStream,
   placement::StatePtr TakePush(OpenPush* push) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   bool OpenNextPush(const placement::State& state, placement::Revision dispatched)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Whether some slices of a push for `node` have been sent, and others have not.
+  // Whether a push for `node` is being filled, or some of its slices are not in the outbox yet. Some
+  // of its values may be older than what was answered meanwhile.
   bool IsPushing(placement::ProviderId node) const;
   void WriteNext() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 

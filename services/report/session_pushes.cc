@@ -78,6 +78,7 @@ void ReportSession::TellPushes() {
       return;
     }
   }
+  if (sessions_->before_fill()) sessions_->before_fill()();
   if (push.names_all) NameAll(*state, key_.first, push.node, &push.rest);
   push.names_all = false;
   pb::SessionResponse message;

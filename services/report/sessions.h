@@ -40,6 +40,9 @@ struct SessionSettings {
   // Each command that a stream submits to the ledger has its deadline this much later.
   absl::Duration settle_within = absl::Seconds(30);
   bool enable_new_services = true;  // false: the services of new trackers are disabled (T-296)
+  // For tests. Called on a worker, without a lock, before it fills a slice of a push. Null: nothing
+  // is called.
+  std::function<void()> before_fill = nullptr;
 };
 
 class ReportSessions {
@@ -57,6 +60,7 @@ class ReportSessions {
   absl::Duration heartbeat_interval() const { return recorder_->heartbeat_interval(); }
   absl::Duration settle_within() const { return settings_.settle_within; }
   bool enables_new_services() const { return settings_.enable_new_services; }
+  const std::function<void()>& before_fill() const { return settings_.before_fill; }
 
   // Returns the revision up to which every command has been given to each stream that owns a tree
   // which the command changed.

@@ -47,6 +47,8 @@ class PlayedTracker : public ReportSink {
     end_ = status;
   }
 
+  ReportSession& session() { return *session_; }
+
   // Sends `request` when the session asks for one; false if the stream ended before.
   bool Say(const pb::SessionRequest& request) {
     pb::SessionRequest* to = nullptr;
