@@ -1,6 +1,7 @@
 // What a push leaves in the tracker's copy of a node's providers.
 #include "tracker/uplink/push.h"
 
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -8,6 +9,8 @@
 #include "gtest/gtest.h"
 #include "tests/processes/short_uuid.h"
 #include "tests/tracker/account/sample_records.h"
+#include "tests/tracker/node/node_fixture.h"
+#include "tracker/audit/audit.h"
 #include "tracker/audit/report.h"
 #include "tracker/uplink/messages.h"
 
@@ -17,6 +20,7 @@ namespace {
 namespace v1 = placement::v1;
 using ::testing::ElementsAre;
 using ::testing::SizeIs;
+using ::testing::UnorderedElementsAre;
 
 class PushTest : public testing::Test {
  protected:
@@ -61,6 +65,42 @@ TEST_F(PushTest, EveryProviderIsThereOnceAndAsItWasPushedLast) {
   gone.add_removed_provider_uuids("child"_uuid.ToString());
   EXPECT_TRUE(Apply(gone));
   EXPECT_THAT(records_.tree, SizeIs(1));
+}
+
+// While the devices of a host cannot be listed, the providers of devices stay as they are known. A
+// provider that went before is not among them.
+TEST_F(PushTest, ADeviceProviderThatWentIsNotWantedAgain) {
+  v1::Push all;
+  all.set_complete(true);
+  Add("root", "", 5, &all);
+  for (const char* device : {"gone", "kept"}) {
+    Add(device, "root", 6, &all);
+    all.mutable_providers()->rbegin()->add_traits("COMPUTE_MANAGED_PCI_DEVICE");
+  }
+  all.mutable_providers(1)->set_name("n1_0000:3B:00.0");
+  all.mutable_providers(2)->set_name("n1_0000:5E:00.0");
+  EXPECT_TRUE(Apply(all));
+  const auto wanted = [this] {
+    Facts facts = OrdinaryFacts();
+    facts.devices_known = false;
+    NodeConfiguration configuration;
+    configuration.pci_report_in_placement = true;
+    const absl::StatusOr<Audit> audit = RunAudit({.facts = std::make_shared<const Facts>(facts),
+                                                  .records = &records_,
+                                                  .configuration = configuration,
+                                                  .node_uuid = "root"_uuid,
+                                                  .node_name = "n1",
+                                                  .account = &account_});
+    std::vector<Uuid> uuids;
+    if (!audit.ok()) return uuids;
+    for (const WantedProvider& provider : audit->report.providers) uuids.push_back(provider.uuid);
+    return uuids;
+  };
+  EXPECT_THAT(wanted(), UnorderedElementsAre("root"_uuid, "gone"_uuid, "kept"_uuid));
+  v1::Push push;
+  push.add_removed_provider_uuids("gone"_uuid.ToString());
+  EXPECT_TRUE(Apply(push));
+  EXPECT_THAT(wanted(), UnorderedElementsAre("root"_uuid, "kept"_uuid));  // T-260
 }
 
 // An operator has put the node below a rack. The tracker does not move it back, in any pass.
