@@ -62,15 +62,18 @@ bool KeepsFlavor(const MigrationRecord& migration) {
 
 // Whether a migration on one node has switched the instance: its record has what it has after the
 // move (T-133, T-395). If the migration changes the flavor, the flavor tells this. If it keeps the
-// flavor, the CPUs, devices and units tell it: the record has some that the context has for the
-// destination alone. The guest may have got or given back others meanwhile.
+// flavor, the CPUs, devices and units tell it: the record has one that the context has for the
+// destination alone, or it has just what the context has for the destination, and the context has
+// others for the source. So the guest may get or give back devices meanwhile.
 bool HasSwitched(const MigrationRecord& migration, const HeldParts& held) {
   if (held.flavor_id != migration.old_flavor_id) return true;
   if (!KeepsFlavor(migration) || !held.context.has_value()) return false;
+  const HeldParts::Names& before = held.context->before;
   const HeldParts::Names& after = held.context->after;
-  return std::any_of(after.begin(), after.end(), [&held](const std::string& name) {
-    return !held.context->before.contains(name) && held.own.contains(name);
-  });
+  for (const std::string& name : held.own) {
+    if (after.contains(name) && !before.contains(name)) return true;
+  }
+  return held.own == after && held.own != before;
 }
 
 // Whether the migration has brought the instance, which counts on the node, to this node. An

@@ -126,10 +126,11 @@ bool IsAsBefore(const Instance& instance, const Migration& migration) {
   if (to_another_flavor || !instance.context) return true;
   const std::set<std::string> before = OwnThings(instance.context->old_assigned);
   const std::set<std::string> after = OwnThings(instance.context->new_assigned);
-  for (const std::string& thing : OwnThings(instance.assigned)) {
+  const std::set<std::string> things = OwnThings(instance.assigned);
+  for (const std::string& thing : things) {
     if (after.count(thing) != 0 && before.count(thing) == 0) return false;
   }
-  return true;
+  return things == before || things != after;
 }
 
 // Whether the values after the move count for an instance that its migration has just brought here

@@ -57,6 +57,13 @@ OwnParts OwnPartsOf(const Assigned& assigned) {
   return parts;
 }
 
+// Whether `own` has a part that `one` has and `other` has not.
+bool HasAnyOf(const OwnParts& own, const OwnParts& one, const OwnParts& other) {
+  return std::any_of(own.begin(), own.end(), [&](const OwnParts::value_type& part) {
+    return one.count(part) != 0 && other.count(part) == 0;
+  });
+}
+
 // Returns which values of the migration the node has to count, or nothing if the instance itself
 // counts here (T-133).
 std::optional<Side> SideOf(const HostAndNode& self, const Instance& instance,
@@ -110,9 +117,8 @@ bool HasSwitched(const Instance& instance, const Migration& migration) {
   const OwnParts own = OwnPartsOf(instance.assigned);
   const OwnParts before = OwnPartsOf(instance.context->old_assigned);
   const OwnParts after = OwnPartsOf(instance.context->new_assigned);
-  return std::any_of(after.begin(), after.end(), [&](const OwnParts::value_type& part) {
-    return before.count(part) == 0 && own.count(part) != 0;
-  });
+  if (HasAnyOf(own, after, before)) return true;
+  return own == after && own != before;
 }
 
 bool IsMoving(const Instance& instance) {

@@ -130,9 +130,9 @@ TEST(StatusTest, NotEachFailureIsALineInTheLog) {
     return std::count(log.begin(), log.end(), '\n');
   };
   // Ten, and ten more if the child takes longer than a second.
-  const testing::Matcher<const std::string&> few =
-      testing::ResultOf(lines, testing::AllOf(testing::Ge(1), testing::Le(20)));
-  EXPECT_EXIT(fail(), testing::ExitedWithCode(0), few);
+  const ::testing::Matcher<const std::string&> few =
+      ::testing::ResultOf(lines, ::testing::AllOf(::testing::Ge(1), ::testing::Le(20)));
+  EXPECT_EXIT(fail(), ::testing::ExitedWithCode(0), few);
 }
 
 }  // namespace
