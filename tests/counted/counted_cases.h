@@ -25,6 +25,15 @@ struct CountedCase {
   bool has_flavor(const std::string& which) const {
     return has_context() && context != "no-" + which;
   }
+
+  // In seconds after some time: the migration was created at 0 and last changed at kChangedAt, and
+  // the one beside it at these.
+  static constexpr int kChangedAt = 5;
+  int beside_created_at() const { return beside == "created-earlier" ? -1 : 0; }
+  int beside_changed_at() const {
+    const bool is_of_one_time = beside == "same-time" || beside == "created-earlier";
+    return beside == "older" ? kChangedAt - 1 : is_of_one_time ? kChangedAt : kChangedAt + 1;
+  }
 };
 
 // The cases of the file that the environment variable BERTH_COUNTED_CASES names, else those of

@@ -153,16 +153,13 @@ class CountedRecords {
     first.old_flavor_id = "old";
     first.new_flavor_id = case_.move == "resize" ? "new" : "old";
     first.created_at = absl::UnixEpoch();
-    first.updated_at = absl::UnixEpoch() + absl::Seconds(5);
+    first.updated_at = absl::UnixEpoch() + absl::Seconds(CountedCase::kChangedAt);
     migrations_.push_back(std::make_shared<const MigrationRecord>(first));
     if (case_.beside.empty()) return;
     MigrationRecord beside = first;
     beside.id = MigrationId{Uuid{12, 2}};
-    const bool is_of_one_time = case_.beside == "same-time" || case_.beside == "created-earlier";
-    beside.updated_at = absl::UnixEpoch() + absl::Seconds(case_.beside == "older" ? 4
-                                                          : is_of_one_time        ? 5
-                                                                                  : 6);
-    if (case_.beside == "created-earlier") beside.created_at -= absl::Seconds(1);
+    beside.created_at += absl::Seconds(case_.beside_created_at());
+    beside.updated_at = absl::UnixEpoch() + absl::Seconds(case_.beside_changed_at());
     if (case_.beside == "newer-over") beside.status = "failed";
     if (case_.beside == "newer-elsewhere") {
       beside.source_host = kThird.host();

@@ -127,16 +127,13 @@ class CaseWorld {
     first.new_flavor_id = case_.move == "resize" ? "new" : "old";
     if (case_.node == "source-host") first.source.node_uuid = {};
     if (case_.node == "destination-host") first.destination.node_uuid = {};
-    first.updated_at = absl::UnixEpoch() + absl::Seconds(5);
+    first.updated_at = absl::UnixEpoch() + absl::Seconds(CountedCase::kChangedAt);
     migrations_ = {first};
     if (case_.beside.empty()) return;
     Migration beside = first;
     beside.uuid = "n"_uuid;  // higher than that of the first
-    const bool is_of_one_time = case_.beside == "same-time" || case_.beside == "created-earlier";
-    beside.updated_at = absl::UnixEpoch() + absl::Seconds(case_.beside == "older" ? 4
-                                                          : is_of_one_time        ? 5
-                                                                                  : 6);
-    if (case_.beside == "created-earlier") beside.created_at -= absl::Seconds(1);
+    beside.created_at += absl::Seconds(case_.beside_created_at());
+    beside.updated_at = absl::UnixEpoch() + absl::Seconds(case_.beside_changed_at());
     if (case_.beside == "newer-over") beside.status = "failed";
     if (case_.beside == "newer-elsewhere") {
       beside.source = kCaseThird;
