@@ -130,11 +130,12 @@ class TlsTest : public ::testing::Test {
 };
 
 TEST_F(TlsTest, ServerAndClientKnowEachOther) {
-  Serve(ca_.Issue(kServerUri), ca_.pem());
+  const IssuedCertificate issued = ca_.Issue(kServerUri);
+  Serve(issued, ca_.pem());
   const auto tls = OpenOrDie(Settings("client", ca_.Issue(kClientUri), ca_.pem()), false);
   const grpc::Status called = Call(tls->ForChannel({kPlacementRole, kTrackerRole}));
   EXPECT_TRUE(called.ok()) << called.error_message();
-  EXPECT_EQ(server_tls_->not_after(), CertificateEnd(ca_.Issue(kServerUri).certificate));
+  EXPECT_EQ(server_tls_->not_after(), CertificateEnd(issued.certificate));
   EXPECT_FALSE(Call(grpc::InsecureChannelCredentials()).ok());
 }
 
