@@ -18,7 +18,12 @@ import subprocess
 import sys
 import time
 
-from mutations import MUTANTS, TESTS
+import mutations
+from mutations_of_parts import PARTS
+
+# The mutants of parts have no names of tests in common: each has tests of its own, under its own name.
+TESTS = {**mutations.TESTS, **{name: (program, tests) for name, program, tests, _ in PARTS}}
+MUTANTS = [*mutations.MUTANTS, *((name, name, changes) for name, _, _, changes in PARTS)]
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 COPY = ROOT / "build" / "mutants"

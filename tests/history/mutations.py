@@ -1,4 +1,4 @@
-"""The mutants of the product: for each the test that must find it, and what it changes."""
+"""Mutants of the product: for each the test that must find it, and what it changes. More: mutations_of_parts.py."""
 
 # (program below build/dev/tests, which of its tests); a test whose program is not history_test is red without a rule
 TESTS = {"through": ("history/history_test", "History.HoldsThroughKillsPausesAndCuts"),
