@@ -166,6 +166,7 @@ SCENES = (
     )),
     Scene("claims on 10,000 hosts", fill(("load-hosts", "--hot")), (
         Measurement("claims.1", MEDIAN, load("claim")),
+        Measurement("claims.8", RATE, load("claim", "--in-flight", 8)),
         Measurement("claims.64", RATE, load("claim", "--in-flight", 64)),
         Measurement("claims.512", RATE, load("claim", "--in-flight", 512)),
         Measurement("hot_claims.512", RATE, load("claim", "--hot", "--in-flight", 512)),
