@@ -10,6 +10,7 @@ import pathlib
 import re
 import sys
 
+import classes
 import clocks
 import trials
 from trials import files, text, without_literals
@@ -360,6 +361,7 @@ TRIALS = [
         {"proto/a.proto": "// A.\nservice A {\n  rpc B(C) returns (D);"},
     ], {"proto/a.proto": 'syntax = "proto3";\n// A.\nmessage A {\n  // B.\n  map<string, int64> b = 1;\n}\n'}),
     clocks.TRIAL,
+    classes.TRIAL,
     (check_text, [
         {"a.md": "see " + "/wo" + "rk/x"}, {"placement/a.cc": "// TODO: later"}, {"placement/a.cc": '"SELECT  * FROM log"'},
         {"placement/a.cc": "  assert(x);"}, {"tracker/a.h": "absl::Mutex mutex_;"},
