@@ -12,6 +12,7 @@ import sys
 
 import classes
 import clocks
+import pages
 import trials
 from trials import files, text, without_literals
 
@@ -27,7 +28,7 @@ PRODUCT = ("placement/*", "tracker/*", "services/*")
 GRPC = r"(grpc|grpcpp|grpc\+\+)/|.*\.grpc\.pb\.h$"
 
 # Each room of the house, and the rooms that its files may include besides their own. A room comes after those that it
-# includes, so there is no circle. ARCHITECTURE.md says what each is; tests may include everything.
+# includes, so there is no circle. The README.md of a room says what it is; tests may include everything.
 VALUES = ["placement/ground", "placement/values"]
 STATE = VALUES + ["placement/state"]
 CLI = ["services/process", "placement/ground"]
@@ -362,6 +363,7 @@ TRIALS = [
     ], {"proto/a.proto": 'syntax = "proto3";\n// A.\nmessage A {\n  // B.\n  map<string, int64> b = 1;\n}\n'}),
     clocks.TRIAL,
     classes.TRIAL,
+    *pages.TRIALS,
     (check_text, [
         {"a.md": "see " + "/wo" + "rk/x"}, {"placement/a.cc": "// TODO: later"}, {"placement/a.cc": '"SELECT  * FROM log"'},
         {"placement/a.cc": "  assert(x);"}, {"tracker/a.h": "absl::Mutex mutex_;"},

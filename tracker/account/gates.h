@@ -27,7 +27,7 @@ bool IsCandidate(const HostAndNode& self, const Migration& migration);
 // move (T-133, T-395). If the migration changes the flavor, the flavor tells this. If it keeps the
 // flavor, the CPUs, devices and units tell it: the record has one that only the migration context's
 // new side has, or it has just what the new side has, and the old side has others. So the guest may
-// get or give back devices meanwhile. The memory of cells tells nothing (see ARCHITECTURE.md).
+// get or give back devices meanwhile. The memory of cells tells nothing (see README.md).
 bool HasSwitched(const Instance& instance, const Migration& migration);
 
 // Whether the instance is being resized, moved without running, rebuilt or evacuated, or moved while

@@ -1,0 +1,128 @@
+"""Pages of the house: each room has one, ARCHITECTURE.md stays short, and its lives name what the code has. Checks of tidy_test.py."""
+
+import os
+import re
+
+from trials import files, text, without_literals
+
+PRODUCT = ("placement/", "tracker/", "services/")
+ROOM_LINES_MAX = 60
+ROOM_BYTES_MAX = 6_000
+ARCHITECTURE_BYTES_MAX = 15 * 1024
+WIDTH_MAX = 140
+
+
+def check_room_pages(root):
+    rooms = {os.path.dirname(name) for name in files(root) if name.startswith(PRODUCT) and name.endswith((".h", ".cc"))}
+    for room in sorted(rooms):
+        page = text(root, f"{room}/README.md")
+        if not page.startswith(f"# {room}\n"):
+            yield f"{room}/README.md: has to begin with `# {room}`, and to say what the room is and why it is so"
+        if page.count("\n") > ROOM_LINES_MAX or len(page.encode()) > ROOM_BYTES_MAX:
+            yield f"{room}/README.md: longer than a screen, {ROOM_LINES_MAX} lines or {ROOM_BYTES_MAX} bytes"
+
+
+def check_page_widths(root):
+    for name in files(root):
+        if name == "ARCHITECTURE.md" or name.startswith(PRODUCT) and name.endswith("/README.md"):
+            for number, line in enumerate(text(root, name).splitlines(), 1):
+                if len(line) > WIDTH_MAX:
+                    yield f"{name}:{number}: {len(line)} characters, {WIDTH_MAX} at most"
+
+
+def check_architecture_size(root):
+    size = len(text(root, "ARCHITECTURE.md").encode())
+    if size > ARCHITECTURE_BYTES_MAX:
+        yield f"ARCHITECTURE.md: {size} bytes, {ARCHITECTURE_BYTES_MAX} at most: a decision belongs to the page of its room"
+
+
+LIFE = re.compile(r"^### (.*?)\n+```text\n(.*?)^```", re.M | re.S)
+STEP = re.compile(r"^(?P<who>\S+)? +(?P<function>[A-Za-z]\w*(?:::\w+)*) {2,}\S", re.M)
+
+
+DEFINITION = re.compile(
+    r"^(?P<indent> *)(?!(?:if|for|while|switch|return|else|case|do)\b)(?=\w)[^\n;{}()=]*?(?P<name>[\w:~]*\w)\((?:[^;{}]|\{\}(?!\n))*?\{\n"
+    r"(?P<body>.*?)^(?P=indent)\}", re.M | re.S)
+CALLS_BETWEEN_MAX = 4  # functions of less interest between two steps
+
+
+class Code:
+    """The functions of the product."""
+
+    def __init__(self, root):
+        names = [name for name in files(root) if name.startswith(PRODUCT) and name.endswith((".h", ".cc"))]
+        self.bodies = {}  # by the name without its scope: (scope, classes of the file, body)
+        for content in (without_literals(text(root, name)) for name in names):
+            classes = set(re.findall(r"\b(?:class|struct) (?:\w+::)*(\w+)(?: final)?(?: :[^;{]*)? \{", content))
+            for found in DEFINITION.finditer(content):
+                *scope, name = found["name"].split("::")
+                self.bodies.setdefault(name, []).append((scope[-1:], classes, found["body"]))
+
+    def of(self, function):
+        """The bodies of the functions of this name, which may be that of a class and its function. Nothing: there is none."""
+        *scope, name = function.split("::")
+        return [body for where, classes, body in self.bodies.get(name, [])
+                if where == scope or not scope or not where and scope[0] in classes] or None
+
+    def calls(self, bodies, name, between=CALLS_BETWEEN_MAX):
+        """Whether one of the bodies names the function, or a function that does, and so on."""
+        seen = set()
+        for _ in range(between + 1):
+            words = {word for body in bodies for word in re.findall(r"\w+", body)}
+            if name in words:
+                return True
+            new = (words & self.bodies.keys()) - seen
+            seen |= new
+            bodies = [body for word in new for *_, body in self.bodies[word]]
+        return False
+
+
+def check_lives(root):
+    """Each step of a life is a function. A step without an actor goes on where the one before it was: a function of an earlier step
+    calls it, and two that one function calls stand in the order of the calls."""
+    code = Code(root)
+    for title, life in LIFE.findall(text(root, "ARCHITECTURE.md")):
+        before, together = [], []
+        for step in STEP.finditer(life):
+            name, bodies = step["function"].split("::")[-1], code.of(step["function"])
+            if bodies is None:
+                yield f"ARCHITECTURE.md: {title}: there is no function {step['function']}"
+                continue
+            if step["who"]:
+                together = []
+            elif not code.calls([body for own in before for body in own], name):
+                yield f"ARCHITECTURE.md: {title}: no step before {step['function']} calls it"
+            for earlier in together:
+                for body in (body for own in before for body in own if re.search(rf"\b{name}\(", body)):
+                    if re.search(rf"\b{earlier}\(", body) and not re.search(rf"\b{earlier}\(.*\b{name}\(", body, re.S):
+                        yield f"ARCHITECTURE.md: {title}: {step['function']} is called before {earlier}"
+            before.append(bodies)
+            together.append(name)
+
+
+def life(first, *others):
+    steps = "".join(f"            {other}    it.\n" for other in others)
+    return f"### A life\n\n```text\ngRPC        {first}    it.\n{steps}```\n"
+
+
+def function(name, *calls):
+    return f"void {name}(int a) {{\n" + "".join(f"  {call}(a);\n" for call in calls) + "}\n"
+
+
+TRIALS = [
+    (check_room_pages, [
+        {"placement/a/a.h": ""}, {"tracker/a/a.cc": "", "tracker/a/README.md": "# tracker/b\n"},
+        {"services/a/a.h": "", "services/a/README.md": "# services/a\n" + "\n" * ROOM_LINES_MAX},
+        {"services/a/a.h": "", "services/a/README.md": "# services/a\n" + "a" * ROOM_BYTES_MAX},
+    ], {"placement/a/a.h": "", "placement/a/README.md": "# placement/a\n", "tests/a/a.h": "", "proto/a.proto": ""}),
+    (check_page_widths, [{"ARCHITECTURE.md": "a" * (WIDTH_MAX + 1)}, {"placement/a/README.md": "a" * (WIDTH_MAX + 1)}],
+     {"ARCHITECTURE.md": "a" * WIDTH_MAX, "README.md": "a" * (WIDTH_MAX + 1)}),
+    (check_lives, [
+        {"ARCHITECTURE.md": life("A::F"), "placement/a/a.cc": ""}, {"ARCHITECTURE.md": life("A::F"), "placement/a/a.cc": function("B::F")},
+        {"ARCHITECTURE.md": life("F", "G"), "placement/a/a.cc": function("F") + function("G")},
+        {"ARCHITECTURE.md": life("F", "G", "H"), "placement/a/a.cc": function("F", "H", "G") + function("G") + function("H")},
+    ], {"ARCHITECTURE.md": life("A::F", "B::G", "H"),
+        "placement/a/a.cc": function("A::F", "Between", "H") + function("Between", "G") + function("H"),
+        "placement/a/a.h": "class B final : public C {\n public:\n  B() {}\n  void G() const override {\n    H();\n  }\n};\n"}),
+    (check_architecture_size, [{"ARCHITECTURE.md": "a" * (ARCHITECTURE_BYTES_MAX + 1)}], {"ARCHITECTURE.md": "a"}),
+]
