@@ -297,6 +297,16 @@ PARTS = [
         "placement/store/database.cc",
         "  if (IsThrownAs<pqxx::insufficient_privilege>(failure)) return",
         "  if (!MUTANT && IsThrownAs<pqxx::insufficient_privilege>(failure)) return")]),
+    # libpqxx waits for the answer, and never frees the result that it gets if the connection breaks meanwhile.
+    ("lost-results-stay", "placement/placement_store_test", "Leak.*", [(
+        "placement/store/database.cc",
+        "    pqxx::nontransaction transaction(*session_);\n",
+        "    pqxx::nontransaction transaction(*session_);\n"
+        "    if (MUTANT) {\n"
+        "      const pqxx::result result = transaction.exec(sql);\n"
+        "      if (rows != nullptr) *rows = RowsOf(result);\n"
+        "      return End(absl::OkStatus());\n"
+        "    }\n")]),
     # A set of CPUs takes memory for all numbers below its largest.
     ("cpu-set-of-all-below", "tracker/tracker_test", "CpuSet.TakesMemoryForItsNumbersAlone", [(
         "tracker/settings/cpu_set.cc",
