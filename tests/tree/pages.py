@@ -38,12 +38,12 @@ def check_architecture_size(root):
 
 LIFE = re.compile(r"^### (.*?)\n+```text\n(.*?)^```", re.M | re.S)
 STEP = re.compile(r"^(?P<who>\S+)? +(?P<function>[A-Za-z]\w*(?:::\w+)*) {2,}\S", re.M)
-
-
 DEFINITION = re.compile(
     r"^(?P<indent> *)(?!(?:if|for|while|switch|return|else|case|do)\b)(?=\w)[^\n;{}()=]*?(?P<name>[\w:~]*\w)\((?:[^;{}]|\{\}(?!\n))*?\{\n"
     r"(?P<body>.*?)^(?P=indent)\}", re.M | re.S)
 CALLS_BETWEEN_MAX = 4  # functions of less interest between two steps
+NAMED = r"\w+"  # a callback is handed on by its name
+CALLED = r"\w+(?=\()"
 
 
 class Code:
@@ -51,37 +51,41 @@ class Code:
 
     def __init__(self, root):
         names = [name for name in files(root) if name.startswith(PRODUCT) and name.endswith((".h", ".cc"))]
-        self.bodies = {}  # by the name without its scope: (scope, classes of the file, body)
+        self.bodies = {}  # by the name without its scope: (the classes of which it may be, body)
         for content in (without_literals(text(root, name)) for name in names):
             classes = set(re.findall(r"\b(?:class|struct) (?:\w+::)*(\w+)(?: final)?(?: :[^;{]*)? \{", content))
             for found in DEFINITION.finditer(content):
                 *scope, name = found["name"].split("::")
-                self.bodies.setdefault(name, []).append((scope[-1:], classes, found["body"]))
+                may_be_of = classes if found["indent"] else set(scope[-1:])
+                self.bodies.setdefault(name, []).append((may_be_of, found["body"]))
 
     def of(self, function):
         """The bodies of the functions of this name, which may be that of a class and its function. Nothing: there is none."""
         *scope, name = function.split("::")
-        return [body for where, classes, body in self.bodies.get(name, [])
-                if where == scope or not scope or not where and scope[0] in classes] or None
+        return [body for classes, body in self.bodies.get(name, []) if set(scope[-1:]) <= classes and bool(scope) == bool(classes)] or None
 
-    def calls(self, bodies, name, between=CALLS_BETWEEN_MAX):
-        """Whether one of the bodies names the function, or a function that does, and so on."""
+    def distance(self, bodies, name, word=NAMED):
+        """How many functions are between one of the bodies and a call of `name`; CALLS_BETWEEN_MAX + 1: none calls it."""
         seen = set()
-        for _ in range(between + 1):
-            words = {word for body in bodies for word in re.findall(r"\w+", body)}
+        for between in range(CALLS_BETWEEN_MAX + 1):
+            words = {found for body in bodies for found in re.findall(word, body)}
             if name in words:
-                return True
+                return between
             new = (words & self.bodies.keys()) - seen
             seen |= new
-            bodies = [body for word in new for *_, body in self.bodies[word]]
-        return False
+            bodies = [body for called in new for _, body in self.bodies[called]]
+        return CALLS_BETWEEN_MAX + 1
 
 
 def check_lives(root):
     """Each step of a life is a function. A step without an actor goes on where the one before it was: a function of an earlier step
-    calls it, and two that one function calls stand in the order of the calls."""
+    calls it, itself or through others. It stands after its callers, and after what a step calls before it. The order of two steps
+    is not seen if no step calls both."""
     code = Code(root)
-    for title, life in LIFE.findall(text(root, "ARCHITECTURE.md")):
+    lives = LIFE.findall(text(root, "ARCHITECTURE.md"))
+    if "ARCHITECTURE.md" in files(root) and not any(STEP.search(life) for _, life in lives):
+        yield "ARCHITECTURE.md: there is no life whose steps can be read"
+    for title, life in lives:
         before, together = [], []
         for step in STEP.finditer(life):
             name, bodies = step["function"].split("::")[-1], code.of(step["function"])
@@ -90,14 +94,16 @@ def check_lives(root):
                 continue
             if step["who"]:
                 together = []
-            elif not code.calls([body for own in before for body in own], name):
+            elif code.distance([body for own in before for body in own], name) > CALLS_BETWEEN_MAX:
                 yield f"ARCHITECTURE.md: {title}: no step before {step['function']} calls it"
-            for earlier in together:
-                for body in (body for own in before for body in own if re.search(rf"\b{name}\(", body)):
+            for earlier, own in together:
+                if code.distance(bodies, earlier, CALLED) < min(code.distance(own, name), 2):
+                    yield f"ARCHITECTURE.md: {title}: {step['function']} calls {earlier}, but stands after it"
+                for body in (body for of in before for body in of if re.search(rf"\b{name}\(", body)):
                     if re.search(rf"\b{earlier}\(", body) and not re.search(rf"\b{earlier}\(.*\b{name}\(", body, re.S):
                         yield f"ARCHITECTURE.md: {title}: {step['function']} is called before {earlier}"
             before.append(bodies)
-            together.append(name)
+            together.append((name, bodies))
 
 
 def life(first, *others):
@@ -118,8 +124,10 @@ TRIALS = [
     (check_page_widths, [{"ARCHITECTURE.md": "a" * (WIDTH_MAX + 1)}, {"placement/a/README.md": "a" * (WIDTH_MAX + 1)}],
      {"ARCHITECTURE.md": "a" * WIDTH_MAX, "README.md": "a" * (WIDTH_MAX + 1)}),
     (check_lives, [
+        {"ARCHITECTURE.md": life("a function")},
         {"ARCHITECTURE.md": life("A::F"), "placement/a/a.cc": ""}, {"ARCHITECTURE.md": life("A::F"), "placement/a/a.cc": function("B::F")},
         {"ARCHITECTURE.md": life("F", "G"), "placement/a/a.cc": function("F") + function("G")},
+        {"ARCHITECTURE.md": life("F", "G"), "placement/a/a.cc": function("F") + function("G", "F")},
         {"ARCHITECTURE.md": life("F", "G", "H"), "placement/a/a.cc": function("F", "H", "G") + function("G") + function("H")},
     ], {"ARCHITECTURE.md": life("A::F", "B::G", "H"),
         "placement/a/a.cc": function("A::F", "Between", "H") + function("Between", "G") + function("H"),
