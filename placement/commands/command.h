@@ -188,7 +188,8 @@ struct ApplyTopology {
 // --- claims for which a search finds the providers ---
 // A candidate that a search found before the ledger decides the command, and the trees of the
 // candidate's root and providers. While the shapes of these trees are the same, the candidate fails
-// only for lack of free capacity, or because a node is now retired or stale (claims/choice.h).
+// only for lack of free capacity, because a node is now retired or stale, or because the claim may
+// not use this root any more (claims/choice.h).
 struct Choice {
   Candidate candidate;
   std::vector<TreePtr> trees;

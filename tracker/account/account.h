@@ -1,8 +1,9 @@
 // NodeAccount: what a node has promised, and to whom.
 //
-// The account follows from three things: the records of instances and migrations that placement
-// keeps, the open claims of this tracker, and what the node has. Nothing else enters it: neither
-// what the hypervisor measures (T-51), nor what a process remembers of earlier accounts.
+// The account follows from four things: the records of instances and migrations that placement
+// keeps, the open claims of this tracker, what the node has, and the sum of the orphans that the
+// last audit found. Nothing else enters it: neither what the hypervisor measures of other guests
+// (T-51), nor what a process remembers of earlier accounts.
 //
 // A value that may be copied. Not thread-safe; the node's lock protects it.
 //
@@ -10,7 +11,7 @@
 //   1. For each amount, used = reserve + orphans + all that instances and migrations hold (T-105,
 //      T-392), and free = total - used. Free may be negative (T-107). Allocation ratios have no
 //      effect (T-109).
-//   2. The account equals the one that is built anew from the same three things (T-394).
+//   2. The account equals the one that is built anew from the same four things (T-394).
 //   3. A CPU, a device or a named unit has one owner at most (T-395).
 #ifndef BERTH_TRACKER_ACCOUNT_ACCOUNT_H_
 #define BERTH_TRACKER_ACCOUNT_ACCOUNT_H_
