@@ -5,7 +5,8 @@ A copy of the product gets a few lines changed for each mutant; which of them co
 so that it is built once. A mutant that survives is a bug of the test. Where a promise has no part of its own here,
 the nearest that has one is broken: a comment says so.
 
-usage: mutants.py [--seconds N] [--seed N] [NAME...]      all of them, or those named; `none` is the product as it is
+usage: mutants.py [--seconds N] [--seed N] [NAME...]      all of them, or those named; `none` is each of their tests
+                                                on the product as it is
        mutants.py --look      only whether the product still has each place that they change
 """
 
@@ -23,7 +24,8 @@ from mutations_of_parts import PARTS
 
 # The mutants of parts have no names of tests in common: each has tests of its own, under its own name.
 TESTS = {**mutations.TESTS, **{name: (program, tests) for name, program, tests, _ in PARTS}}
-MUTANTS = [*mutations.MUTANTS, *((name, name, changes) for name, _, _, changes in PARTS)]
+MUTANTS = [*(("none", which, []) for which in {test: which for which, test in TESTS.items()}.values()), *mutations.MUTANTS,
+           *((name, name, changes) for name, _, _, changes in PARTS)]
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 COPY = ROOT / "build" / "mutants"
@@ -118,7 +120,8 @@ def judge(name, which, seconds, seed):
     if took is None:
         return f"{name:26} did not end: {COPY / (name + '.log')}", False
     if name == "none":
-        return f"{name:26} {'clean' if code == 0 else 'RED though nothing is broken':20} {took:4.0f} s", code == 0
+        verdict = "clean" if code == 0 else "RED though nothing is broken"
+        return f"{name:26} {verdict:20} {took:4.0f} s  {TESTS[which][1]}", code == 0
     if code != 0 and not by_rule:
         return f"{name:26} {'caught by ' + TESTS[which][1]:20} {took:4.0f} s", True
     if code == 0 or not found:

@@ -18,7 +18,6 @@ TESTS = {"through": ("history/history_test", "History.HoldsThroughKillsPausesAnd
 
 # (name, test, [(file, what stands there once, what stands there instead)]); MUTANT: whether this one is wanted
 MUTANTS = [
-    ("none", "through", []),
     # One advisory lock stands where rows could be locked one by one. The key of the log alone would do much of its
     # work, so that goes, too.
     ("skip-lock", "through", [
