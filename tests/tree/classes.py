@@ -3,9 +3,7 @@
 import os
 import re
 
-from trials import files, text, without_literals
-
-PRODUCT = ("placement/", "tracker/", "services/")
+from trials import sources, text, without_literals
 
 # A class with more functions has more than one thing to keep right.
 FUNCTIONS_MAX = 29
@@ -48,11 +46,10 @@ def functions_of(inner, body):
 def check_class_sizes(root):
     """Counts what the class bodies in all files of a folder declare, wherever it is defined."""
     counts = {}
-    for name in files(root):
-        if name.startswith(PRODUCT) and name.endswith((".h", ".cc")):
-            for of, inner, body in bodies(without_literals(text(root, name))):
-                key = (os.path.dirname(name), of)
-                counts[key] = counts.get(key, 0) + len(list(functions_of(inner, body)))
+    for name in sources(root):
+        for of, inner, body in bodies(without_literals(text(root, name))):
+            key = (os.path.dirname(name), of)
+            counts[key] = counts.get(key, 0) + len(list(functions_of(inner, body)))
     for (folder, of), count in sorted(counts.items()):
         allowed = RATCHET.get((folder, of), FUNCTIONS_MAX)
         if count > allowed:

@@ -4,9 +4,7 @@ import os
 import pathlib
 import re
 
-from trials import files, text, without_literals
-
-PRODUCT = ("placement/", "tracker/", "services/")
+from trials import sources, text, without_literals
 
 # The files of the product that may ask the wall clock, and what for. Everything else is an interval, which is measured on
 # the boot clock. The list may only shrink.
@@ -30,9 +28,7 @@ ASKS_OTHER_CLOCK = r"\b(steady_clock|high_resolution_clock|clock_gettime)\b"
 
 def check_clocks(root):
     asking = set()
-    for name in files(root):
-        if not name.startswith(PRODUCT) or not name.endswith((".h", ".cc")):
-            continue
+    for name in sources(root):
         for number, line in enumerate(without_literals(text(root, name)).splitlines(), 1):
             if re.search(ASKS_WALL_CLOCK, line):
                 asking.add(name)

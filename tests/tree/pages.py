@@ -3,9 +3,9 @@
 import os
 import re
 
-from trials import files, text, without_literals
+from functions import functions
+from trials import PRODUCT, files, sources, text
 
-PRODUCT = ("placement/", "tracker/", "services/")
 ROOM_LINES_MAX = 60
 ROOM_BYTES_MAX = 6_000
 ARCHITECTURE_BYTES_MAX = 15 * 1024
@@ -13,8 +13,7 @@ WIDTH_MAX = 140
 
 
 def check_room_pages(root):
-    rooms = {os.path.dirname(name) for name in files(root) if name.startswith(PRODUCT) and name.endswith((".h", ".cc"))}
-    for room in sorted(rooms):
+    for room in sorted({os.path.dirname(name) for name in sources(root)}):
         page = text(root, f"{room}/README.md")
         if not page.startswith(f"# {room}\n"):
             yield f"{room}/README.md: has to begin with `# {room}`, and to say what the room is and why it is so"
@@ -38,9 +37,6 @@ def check_architecture_size(root):
 
 LIFE = re.compile(r"^### (.*?)\n+```text\n(.*?)^```", re.M | re.S)
 STEP = re.compile(r"^(?P<who>\S+)? +(?P<function>[A-Za-z]\w*(?:::\w+)*) {2,}\S", re.M)
-DEFINITION = re.compile(
-    r"^(?P<indent> *)(?!(?:if|for|while|switch|return|else|case|do)\b)(?=\w)[^\n;{}()=]*?(?P<name>[\w:~]*\w)\((?:[^;{}]|\{\}(?!\n))*?\{\n"
-    r"(?P<body>.*?)^(?P=indent)\}", re.M | re.S)
 CALLS_BETWEEN_MAX = 4  # functions of less interest between two steps
 NAMED = r"\w+"  # a callback is handed on by its name
 CALLED = r"\w+(?=\()"
@@ -50,19 +46,15 @@ class Code:
     """The functions of the product."""
 
     def __init__(self, root):
-        names = [name for name in files(root) if name.startswith(PRODUCT) and name.endswith((".h", ".cc"))]
-        self.bodies = {}  # by the name without its scope: (the classes of which it may be, body)
-        for content in (without_literals(text(root, name)) for name in names):
-            classes = set(re.findall(r"\b(?:class|struct) (?:\w+::)*(\w+)(?: final)?(?: :[^;{]*)? \{", content))
-            for found in DEFINITION.finditer(content):
-                *scope, name = found["name"].split("::")
-                may_be_of = classes if found["indent"] else set(scope[-1:])
-                self.bodies.setdefault(name, []).append((may_be_of, found["body"]))
+        self.bodies = {}  # by the name without its classes: (whole name, body)
+        for source in sources(root):
+            for function, _, _, body in functions(text(root, source)):
+                self.bodies.setdefault(function.split("::")[-1], []).append((function, body))
 
     def of(self, function):
         """The bodies of the functions of this name, which may be that of a class and its function. Nothing: there is none."""
-        *scope, name = function.split("::")
-        return [body for classes, body in self.bodies.get(name, []) if set(scope[-1:]) <= classes and bool(scope) == bool(classes)] or None
+        return [body for whole, body in self.bodies.get(function.split("::")[-1], [])
+                if whole == function or "::" in function and whole.endswith("::" + function)] or None
 
     def distance(self, bodies, name, word=NAMED):
         """How many functions are between one of the bodies and a call of `name`; CALLS_BETWEEN_MAX + 1: none calls it."""

@@ -14,7 +14,8 @@ import classes
 import clocks
 import pages
 import trials
-from trials import files, text, without_literals
+from functions import functions
+from trials import files, text
 
 FILE_LINES_MAX = 400
 FUNCTION_LINES_MAX = 40
@@ -225,48 +226,10 @@ def check_file_lines(root):
             yield f"{name}: is gone: drop its entry in {os.path.basename(__file__)}"
 
 
-def functions(content):
-    """(name, first line, lines) of every function defined at namespace or class level."""
-    content = without_literals(content)
-    scopes, start, parentheses = [], 0, 0  # scope: kind, first line, name, and what to go on with after an inner one
-    for at, c in enumerate(content):
-        if c in "()":
-            parentheses += 1 if c == "(" else -1
-        elif c == "{":
-            statement = content[start:at]
-            kind, first, name = scope_of(statement, parentheses, scopes)
-            first += content.count("\n", 0, start) + 1
-            scopes.append((kind, first, name, start, parentheses))
-            start, parentheses = at + 1, 0
-        elif c == "}" and scopes:
-            kind, first, name, before, parentheses = scopes.pop()
-            if kind == "function":
-                yield name, first, content.count("\n", 0, at) + 2 - first
-            start = before if kind == "inner" else at + 1
-        elif c == ";" or (c == ":" and re.search(r"(public|private|protected)\s*$", content[start:at])):
-            start = at + 1 if not parentheses else start
-
-
-def scope_of(statement, parentheses, scopes):
-    """What a brace after `statement` opens: (kind, lines before it begins, name)."""
-    blank = statement[:len(statement) - len(statement.lstrip())].count("\n")
-    statement = statement.strip()
-    if parentheses or any(kind == "function" for kind, *_ in scopes):
-        return "inner", blank, ""
-    if re.search(r"\b(namespace|extern)\b[^()]*$", statement) or not statement:
-        return "open", blank, ""
-    if re.match(r"(template\s*<.*>\s*)?(class|struct|union|enum)\b(?!.*\)\s*(const\s*)?$)", statement, re.S):
-        return "open", blank, ""
-    if "(" in statement and re.search(r"(\)|\}|const|noexcept|override|final|[A-Z_]{4,}|->\s*[\w:<>,\s*&]+)$", statement):
-        name = re.search(r"([\w:~]+)\s*\(", statement)
-        return "function", blank, name.group(1) if name else "?"
-    return "inner", blank, ""
-
-
 def check_function_lines(root):
     for name in files(root):
         if name.endswith((".h", ".cc")):
-            for function, first, lines in functions(text(root, name)):
+            for function, first, lines, _ in functions(text(root, name)):
                 key = f"{name}:{function}"
                 limit = TEST_FUNCTION_LINES_MAX if matches(name, ("tests/*",)) else FUNCTION_LINES_MAX
                 yield from over(key, lines, limit, FUNCTION_RATCHET, f"(line {first}) the function")

@@ -9,6 +9,7 @@ import pathlib
 import re
 import tempfile
 
+PRODUCT = ("placement/", "tracker/", "services/")
 NOT_OURS = {".git", "build", "node_modules", "__pycache__", ".cache"}
 
 
@@ -19,6 +20,11 @@ def files(root):
         folders[:] = sorted(f for f in folders if f not in NOT_OURS)
         found += [os.path.relpath(os.path.join(folder, n), root) for n in names if n != ".git"]
     return sorted(found)
+
+
+def sources(root):
+    """Names of the C++ files of the product."""
+    return [name for name in files(root) if name.startswith(PRODUCT) and name.endswith((".h", ".cc"))]
 
 
 def text(root, name):
