@@ -3,7 +3,7 @@
 #include <utility>
 #include <vector>
 
-#include "services/report/missed_changes.h"
+#include "services/report/push_news.h"
 #include "services/report/push_slice.h"
 #include "services/report/session.h"
 

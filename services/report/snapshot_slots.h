@@ -23,11 +23,33 @@ class SnapshotSlots {
       : slots_max_(slots_max), use_within_(use_within) {}
 
   // Gives `node` a slot, or queues the node. Returns whether the node has a slot.
-  bool Ask(placement::ProviderId node, placement::BootTime now);
+  bool Ask(placement::ProviderId node, placement::BootTime now) {
+    if (slots_.contains(node)) return true;
+    if (static_cast<int>(slots_.size()) < slots_max_ && queued_.empty()) {
+      slots_[node] = now + use_within_;
+      return true;
+    }
+    if (queued_.insert(node).second) queue_.push_back(node);
+    return false;
+  }
   // Frees the slot of `node`, or removes the node from the queue.
-  void Release(placement::ProviderId node);
+  void Release(placement::ProviderId node) {
+    slots_.erase(node);
+    queued_.erase(node);  // Due ignores the entry in queue_
+  }
   // Gives the free slots to queued nodes, and returns these nodes.
-  std::vector<placement::ProviderId> Due(placement::BootTime now);
+  std::vector<placement::ProviderId> Due(placement::BootTime now) {
+    std::erase_if(slots_, [now](const auto& slot) { return slot.second <= now; });
+    std::vector<placement::ProviderId> due;
+    while (static_cast<int>(slots_.size()) < slots_max_ && !queue_.empty()) {
+      const placement::ProviderId node = queue_.front();
+      queue_.pop_front();
+      if (queued_.erase(node) == 0) continue;
+      slots_[node] = now + use_within_;
+      due.push_back(node);
+    }
+    return due;
+  }
 
   int waiting() const { return static_cast<int>(queued_.size()); }
 

@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "placement/log/codec.h"
-#include "services/report/missed_changes.h"
 #include "services/report/push_news.h"
 #include "services/report/push_slice.h"
 #include "tests/worlds/counted_fleet.h"

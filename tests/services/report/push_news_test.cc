@@ -1,5 +1,5 @@
 // What a tracker is told that comes back.
-#include "services/report/missed_changes.h"
+#include "services/report/push_news.h"
 
 #include <gtest/gtest.h>
 
