@@ -104,6 +104,23 @@ void FillGenerations(const State& state, const placement::ProviderConfig& config
   if (place) to->set_allocation_generation(place->allocation_generation().value);
 }
 
+// Sets no standing if placement needs a snapshot of the node.
+void FillNodeWelcome(const State& state, const HelloFacts& hello, const HelloNode& node,
+                     pb::NodeWelcome* to) {
+  to->set_node_uuid(node.id.ToString());
+  const NodePtr* found = state.nodes().Find(node.id);
+  if (found == nullptr) return;
+  const placement::NodeRecord& record = **found;
+  FillRecordedNode(record, to->mutable_recorded());
+  const placement::RegisterService& service = hello.service;
+  if (record.incarnation == service.incarnation) to->set_last_sequence(record.report_sequence);
+  if (!record.retired && record.host == service.host && IsKnown(state, record, node.digest)) {
+    to->set_standing(pb::NODE_STANDING_KNOWN);
+  } else if (IsHeldElsewhere(state, record, service.host)) {
+    to->set_standing(pb::NODE_STANDING_STANDBY);
+  }
+}
+
 }  // namespace
 
 Beat BeatOf(const pb::Heartbeat& heartbeat) {
@@ -152,6 +169,31 @@ absl::StatusOr<HelloFacts> HelloOf(const pb::Hello& hello) {
       facts.retired, ParseIds<ProviderId>("hello.retired_node_uuids", hello.retired_node_uuids()));
   BERTH_RETURN_IF_ERROR(CheckNamedOnce(facts));
   return facts;
+}
+
+bool Announces(const HelloFacts& hello, ProviderId node) {
+  return std::any_of(hello.nodes.begin(), hello.nodes.end(),
+                     [node](const HelloNode& named) { return named.id == node; });
+}
+
+std::vector<ProviderId> OwnNodes(const State& state, const HelloFacts& hello) {
+  std::vector<ProviderId> own;
+  for (const HelloNode& node : hello.nodes) {
+    const NodePtr* record = state.nodes().Find(node.id);
+    const bool is_own = record == nullptr || !IsHeldElsewhere(state, **record, hello.service.host);
+    if (is_own) own.push_back(node.id);
+  }
+  return own;
+}
+
+std::vector<ProviderId> NodesToRetire(const State& state, const HelloFacts& hello) {
+  std::vector<ProviderId> nodes;
+  for (const ProviderId id : hello.retired) {
+    const NodePtr* node = state.nodes().Find(id);
+    if (node == nullptr || (*node)->host != hello.service.host || (*node)->retired) continue;
+    nodes.push_back(id);
+  }
+  return nodes;
 }
 
 absl::StatusOr<ApplyReport> ApplyReportOf(const State& state, const HelloFacts& hello,
@@ -213,6 +255,25 @@ void FillRecordedNode(const placement::NodeRecord& node, pb::RecordedNode* to) {
   to->set_retired(node.retired);
 }
 
+void FillWelcome(const State& state, const HelloFacts& hello, const placement::Decision& decision,
+                 absl::Duration heartbeat_interval, const std::function<bool(ProviderId)>& may_send,
+                 pb::Welcome* to) {
+  const std::string& host = hello.service.host;
+  const auto* service = state.services().Find({host, hello.service.binary});
+  if (service != nullptr) FillService(**service, nullptr, to->mutable_service());
+  to->set_service_created(decision.result.created);
+  to->mutable_heartbeat_interval()->set_seconds(absl::ToInt64Seconds(heartbeat_interval));
+  to->mutable_heartbeat_interval()->set_nanos(
+      static_cast<int32_t>(absl::ToInt64Nanoseconds(heartbeat_interval % absl::Seconds(1))));
+  for (const NodePtr& node : state.NodesOf(host)) FillRecordedNode(*node, to->add_recorded_nodes());
+  for (const HelloNode& node : hello.nodes) {
+    pb::NodeWelcome* const welcome = to->add_nodes();
+    FillNodeWelcome(state, hello, node, welcome);
+    if (welcome->standing() != pb::NODE_STANDING_UNSPECIFIED) continue;
+    welcome->set_standing(may_send(node.id) ? pb::NODE_STANDING_SEND_ALL : pb::NODE_STANDING_WAIT);
+  }
+}
+
 void FillAck(const State& state, ProviderId node, const pb::Report& report,
              const placement::Decision& decision, pb::Ack* to) {
   to->set_node_uuid(node.ToString());
@@ -227,13 +288,22 @@ void FillAck(const State& state, ProviderId node, const pb::Report& report,
 
 void FillReject(const State& state, ProviderId node, const pb::Report& report,
                 const absl::Status& status, pb::Reject* to) {
-  to->set_node_uuid(node.ToString());
-  to->set_sequence(report.sequence());
-  *to->mutable_status() = PlacementError(status);
+  FillReject(report, status, to);
   if (!absl::IsAborted(status)) return;
   NodeProviders(state, node).ForEach([&](const placement::ProviderPlace& place) {
     FillProvider(state, place, pb::PROVIDER_VIEW_FULL, to->add_providers());
   });
+}
+
+void FillReject(const pb::Report& report, const absl::Status& why, pb::Reject* to) {
+  to->set_node_uuid(EchoOf(report.node_uuid()));
+  to->set_sequence(report.sequence());
+  *to->mutable_status() = PlacementError(why);
+}
+
+bool HasReason(const absl::Status& status, absl::string_view reason) {
+  const auto refusal = placement::RefusalOf(status);
+  return refusal && refusal->reason == reason;
 }
 
 }  // namespace berth::services

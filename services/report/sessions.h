@@ -5,7 +5,7 @@
 // once for all streams, and gives each stream the commands that concern it. It limits how
 // many nodes send a snapshot at a time. It keeps the audit orders that are not answered yet. It
 // calls Tick of the streams that asked for it. Thread-safe. Locks are taken in this order:
-// follow_mutex_, mutex_, the lock of a stream, then dispatched_mutex_ or tick_mutex_. A stream must
+// follow_mutex_, mutex_, the locks of a stream, then dispatched_mutex_ or tick_mutex_. A stream must
 // not call ReportSessions while it holds its own lock, except for dispatched(). Under mutex_ nobody
 // looks at the changes of a command: the owners of streams are found there and told afterwards.
 #ifndef BERTH_SERVICES_REPORT_SESSIONS_H_
@@ -58,9 +58,7 @@ class ReportSessions {
   Workers* workers() const { return workers_; }
   Liveness& liveness() { return recorder_->liveness(); }
   absl::Duration heartbeat_interval() const { return recorder_->heartbeat_interval(); }
-  absl::Duration settle_within() const { return settings_.settle_within; }
-  bool enables_new_services() const { return settings_.enable_new_services; }
-  const std::function<void()>& before_fill() const { return settings_.before_fill; }
+  const SessionSettings& settings() const { return settings_; }
 
   // Returns the revision up to which every command has been given to each stream that owns a tree
   // which the command changed.

@@ -122,11 +122,11 @@ MUTANTS = [
     # Whether a service lives is judged by the wall clock.
     ("liveness-by-wall-clock", "clock", [
         ("services/report/session.cc",
-         "Hear(key_, incarnation_, beat, placement::BootNow(),",
-         "Hear(key_, incarnation_, beat, MUTANT ? absl::Now() - absl::UnixEpoch() : placement::BootNow(),"),
+         "Hear(key(), incarnation(), beat, placement::BootNow(),",
+         "Hear(key(), incarnation(), beat, MUTANT ? absl::Now() - absl::UnixEpoch() : placement::BootNow(),"),
         ("services/report/session.cc",
-         "Hear(key_, incarnation_, std::nullopt, placement::BootNow(),",
-         "Hear(key_, incarnation_, std::nullopt, MUTANT ? absl::Now() - absl::UnixEpoch() : placement::BootNow(),"),
+         "Hear(key(), incarnation(), std::nullopt, placement::BootNow(),",
+         "Hear(key(), incarnation(), std::nullopt, MUTANT ? absl::Now() - absl::UnixEpoch() : placement::BootNow(),"),
         ("services/report/liveness_recorder.cc",
          "  const placement::BootTime now = placement::BootNow();\n  const placement::StatePtr state",
          "  const placement::BootTime now = MUTANT ? absl::Now() - absl::UnixEpoch() : placement::BootNow();\n"
@@ -199,9 +199,9 @@ MUTANTS = [
         "placement/rules/settlement.cc", "if (Keeps(effect, row, moved)) held", "if (MUTANT || Keeps(effect, row, moved)) held")]),
     # A push of changes is taken for sent and is not.
     ("push-lost", "through", [(
-        "services/report/session_pushes.cc",
-        "  outbox_.push_back(std::move(message));\n",
-        "  if (!MUTANT || message.push().complete()) outbox_.push_back(std::move(message));\n")]),
+        "services/report/session.cc",
+        "  traffic_.Send(std::move(message));\n  SendRecordAnswers();\n",
+        "  if (!MUTANT || message.push().complete()) traffic_.Send(std::move(message));\n  SendRecordAnswers();\n")]),
     # Nothing is read from a standby. What is nearest: a process that has lost its database reads on.
     ("standby-read", "through", [(
         "placement/ledger/publisher.cc",

@@ -80,13 +80,13 @@ PARTS = [
          "      for (const TrackerStreamPtr& stream : streams) visits += stream->Touch(command);\n"
          "    }\n")]),
     ("slice-under-lock", "services/services_streams_test", "ReportSessionTest.ChangesAreNotedWhileASliceIsFilled", [
-        ("services/report/session_pushes.cc",
-         "  if (sessions_->before_fill()) sessions_->before_fill()();\n",
+        ("services/report/session.cc",
+         "  if (sessions_->settings().before_fill) sessions_->settings().before_fill();\n",
          "  auto held = MUTANT ? std::make_unique<MutexLock>(&mutex_) : nullptr;\n"
-         "  if (sessions_->before_fill()) sessions_->before_fill()();\n"),
-        ("services/report/session_pushes.cc",
-         "  FillSlice(*state, key_.first, push.node, &push.rest, message.mutable_push());\n",
-         "  FillSlice(*state, key_.first, push.node, &push.rest, message.mutable_push());\n  held = nullptr;\n")]),
+         "  if (sessions_->settings().before_fill) sessions_->settings().before_fill();\n"),
+        ("services/report/session.cc",
+         "  FillSlice(*state, host, push->node, &push->rest, message.mutable_push());\n",
+         "  FillSlice(*state, host, push->node, &push->rest, message.mutable_push());\n  held = nullptr;\n")]),
     ("own-removal-untold", "services/services_streams_test",
      "ReportSessionTest.ATrackerIsToldWhichOfItsProvidersWent", [(
          "services/report/push_news.cc",
@@ -253,9 +253,9 @@ PARTS = [
         "  const std::string key =\n"
         "      MUTANT ? std::string(reason) : absl::StrCat(reason, \" \", status.message());\n")]),
     ("readiness-unpaced", "services/services_streams_test", "SessionFormTest.MalformedReadinessDoesNotFillTheLog", [(
-        "services/report/session.cc",
-        "  if (!pace.Lets(key_.first, placement::BootNow(), &omitted)) return;\n",
-        "  if (!pace.Lets(key_.first, placement::BootNow(), &omitted) && !MUTANT) return;\n")]),
+        "services/report/readiness.cc",
+        "  if (!pace.Lets(host, placement::BootNow(), &omitted)) return;\n",
+        "  if (!pace.Lets(host, placement::BootNow(), &omitted) && !MUTANT) return;\n")]),
     # In both layers: a move that keeps the flavor never switches its instance.
     ("ledger-never-switches", "placement/placement_rules_test", "CountedCases.TheLedgerCountsEachCaseAsItSays", [(
         "placement/commands/node_share.cc",
