@@ -34,6 +34,13 @@ absl::Status Fenced(const std::string& host) {
                            {{{"host", host}}});
 }
 
+absl::Status Deleted(const Liveness::Key& service) {
+  return placement::Refuse(absl::StatusCode::kFailedPrecondition, "SERVICE_NOT_REGISTERED",
+                           absl::StrCat("the service ", service.second, " of host ", service.first,
+                                        " was deleted: restart it to create it again"),
+                           {{{"field", "hello.host"}}});
+}
+
 }  // namespace
 
 ReportSessions::ReportSessions(placement::Ledger* ledger, Workers* workers,
@@ -282,9 +289,11 @@ void ReportSessions::Dispatch(const placement::FeedBatch& batch) {
 int64_t ReportSessions::DispatchServices(const placement::Changes& changes) {
   using namespace placement;  // NOLINT: the kinds of changes, all of them
   const EachKind dispatch{
-      [&](const ServicePut& put) { DispatchService(*put.service); },
+      [&](const ServicePut& put) {
+        DispatchService({put.service->host, put.service->binary}, put.service.get());
+      },
       [&](const ServiceRemoved& gone) {
-        EndRemoved({gone.host, gone.binary});
+        DispatchService({gone.host, gone.binary}, nullptr);
       },
       Ignore<NodePut, NodeRemoved>(),  // the Welcome tells a tracker about its nodes
       Ignore<InstancePut, InstanceRemoved, MigrationPut, MigrationRemoved>(),
@@ -294,27 +303,20 @@ int64_t ReportSessions::DispatchServices(const placement::Changes& changes) {
   return static_cast<int64_t>(changes.size());
 }
 
-void ReportSessions::DispatchService(const placement::ServiceRecord& service) {
-  const Liveness::Key key = {service.host, service.binary};
+void ReportSessions::DispatchService(const Liveness::Key& key,
+                                     const placement::ServiceRecord* service) {
   recorder_->liveness().NoteChange(key);
-  const TrackerStreamPtr owner = OwnerOf(key);
-  if (owner == nullptr || service.incarnation == owner->incarnation()) return;
-  owner->End(Fenced(service.host));
-}
-
-void ReportSessions::EndRemoved(const Liveness::Key& key) {
-  recorder_->liveness().NoteChange(key);
-  const TrackerStreamPtr owner = OwnerOf(key);
+  TrackerStreamPtr owner;
+  {
+    MutexLock lock(&mutex_);
+    owner = connections_.OwnerOf(key);
+  }
   if (owner == nullptr) return;
-  owner->End(placement::Refuse(absl::StatusCode::kFailedPrecondition, "SERVICE_NOT_REGISTERED",
-                               absl::StrCat("the service ", key.second, " of host ", key.first,
-                                            " was deleted: restart it to create it again"),
-                               {{{"field", "hello.host"}}}));
-}
-
-TrackerStreamPtr ReportSessions::OwnerOf(const Liveness::Key& service) const {
-  MutexLock lock(&mutex_);
-  return connections_.OwnerOf(service);
+  if (service == nullptr) {
+    owner->End(Deleted(key));
+  } else if (service->incarnation != owner->incarnation()) {
+    owner->End(Fenced(key.first));
+  }
 }
 
 }  // namespace berth::services

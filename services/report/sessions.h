@@ -110,13 +110,12 @@ class ReportSessions {
   void BeginAnew() ABSL_EXCLUSIVE_LOCKS_REQUIRED(follow_mutex_);
   void NoteDispatched(placement::Revision revision);
   void Dispatch(const placement::FeedBatch& batch);
-  // Notes in the Liveness which services `changes` writes or removes. If a written service names a
-  // new tracker process, ends the stream of the old process. Returns how many changes there are.
+  // Tells the Liveness, and the streams that must end, which services `changes` writes or removes.
+  // Returns how many changes there are.
   int64_t DispatchServices(const placement::Changes& changes);
-  void DispatchService(const placement::ServiceRecord& service);
-  // Ends the stream of the service, whose record was removed (T-384).
-  void EndRemoved(const Liveness::Key& key);
-  TrackerStreamPtr OwnerOf(const Liveness::Key& service) const;
+  // Ends the stream of the service if `service`, which is its record, names a new tracker process,
+  // or is null because the record was removed (T-384).
+  void DispatchService(const Liveness::Key& key, const placement::ServiceRecord* service);
   void OrderSnapshots(placement::BootTime now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   placement::Ledger* const ledger_;

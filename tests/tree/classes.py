@@ -11,8 +11,8 @@ FUNCTIONS_MAX = 29
 # Classes that have more, with the number. They may shrink, never grow; one that shrank must be lowered here, too.
 RATCHET = {
     ("placement/ledger", "Batch"): 32, ("placement/ledger", "Writer"): 61, ("placement/search", "RootSearch"): 42,
-    ("placement/state", "PersistentMap"): 45, ("placement/state", "State"): 45, ("services/report", "ReportSessions"): 30,
-    ("services/watch", "Teller"): 30, ("tracker/account", "NodeAccount"): 51, ("tracker/hypervisor", "Hypervisor"): 30, ("tracker/node", "Node"): 62,
+    ("placement/state", "PersistentMap"): 45, ("placement/state", "State"): 45, ("services/watch", "Teller"): 30,
+    ("tracker/account", "NodeAccount"): 51, ("tracker/hypervisor", "Hypervisor"): 30, ("tracker/node", "Node"): 62,
     ("tracker/uplink", "UplinkSession"): 34,
 }
 
