@@ -4,12 +4,10 @@
 
 #include "absl/strings/str_cat.h"
 #include "placement/ground/boot_clock.h"
-#include "placement/ledger/answerer.h"
-#include "placement/ledger/command_queue.h"
-#include "placement/ledger/follower.h"
-#include "placement/ledger/health.h"
-#include "placement/ledger/publisher.h"
-#include "placement/ledger/writer.h"
+#include "placement/publish/answerer.h"
+#include "placement/publish/follower.h"
+#include "placement/publish/health.h"
+#include "placement/publish/publisher.h"
 #include "placement/store/database.h"
 #include "placement/store/database_watch.h"
 #include "placement/store/position_file.h"
@@ -17,6 +15,8 @@
 #include "placement/store/rows_load.h"
 #include "placement/store/schema.h"
 #include "placement/values/refusal.h"
+#include "placement/writer/command_queue.h"
+#include "placement/writer/writer.h"
 
 namespace berth::placement {
 namespace {

@@ -34,9 +34,9 @@
 #include "placement/ground/boot_clock.h"
 #include "placement/ground/mutex.h"
 #include "placement/ledger/epoch.h"
-#include "placement/ledger/health.h"
 #include "placement/ledger/loss.h"
-#include "placement/ledger/options.h"
+#include "placement/publish/health.h"
+#include "placement/publish/options.h"
 #include "placement/state/state.h"
 #include "placement/store/database_watch.h"
 

@@ -49,28 +49,28 @@ MUTANTS = [
         'return "SET SESSION CHARACTERISTICS',
         'return std::string(MUTANT ? "ALTER FUNCTION lock_ledger_at STABLE; " : "") +\n         "SET SESSION CHARACTERISTICS')]),
     ("short-answers-early", "short", [(
-        "placement/ledger/writer_short.cc",
+        "placement/writer/writer_short.cc",
         "    Step(LedgerStep::kBeforeWrite);\n",
         "    Step(LedgerStep::kBeforeWrite);\n    if (MUTANT) answerer_->Post(batch.TakeAnswers());\n")]),
     ("short-refuses-unchecked", "short", [(
-        "placement/ledger/writer_short.cc",
+        "placement/writer/writer_short.cc",
         "    const bool sent = Send(*batch, &done);\n",
         "    if (MUTANT && !batch->writes() && batch->BeginAll(BootNow())) return AnswerAll(*batch);\n"
         "    const bool sent = Send(*batch, &done);\n")]),
     # The ids of commands that come while the long road waits for the lock are not compared.
     ("fill-up-without-ids", "short", [(
-        "placement/ledger/writer_ahead.cc",
+        "placement/writer/writer_ahead.cc",
         "  batch.CompareNext();\n",
         "  if (!MUTANT) batch.CompareNext();\n")]),
     # What was decided ahead is sent though the batch that it stood on has failed.
     ("ahead-survives", "short", [
-        ("placement/ledger/writer_short.cc",
+        ("placement/writer/writer_short.cc",
          "    if (!Receive(batch, ahead)) return;\n",
          "    std::unique_ptr<Batch> kept = MUTANT ? std::move(ahead) : nullptr;\n"
          "    const bool took_effect = Receive(batch, ahead);\n"
          "    if (kept != nullptr) ahead = std::move(kept);\n"
          "    if (!took_effect && (ahead == nullptr || connection_ == nullptr)) return;\n"),
-        ("placement/ledger/writer_short.cc",
+        ("placement/writer/writer_short.cc",
          "    done = std::exchange(batch, std::move(ahead));\n",
          "    done = std::exchange(batch, std::move(ahead));\n    if (!took_effect) {\n      done = nullptr;\n      continue;\n    }\n")]),
     # A place that was found before the lock is taken without a look at what is free under it.
@@ -81,11 +81,11 @@ MUTANTS = [
         ("placement/claims/claim.cc",
          "BERTH_RETURN_IF_ERROR(plan.CheckRoom());", "if (!MUTANT) BERTH_RETURN_IF_ERROR(plan.CheckRoom());")]),
     ("answer-before-commit", "through", [(
-        "placement/ledger/writer.cc",
+        "placement/writer/writer.cc",
         "  Step(LedgerStep::kBeforeWrite);\n",
         "  Step(LedgerStep::kBeforeWrite);\n  if (MUTANT) answerer_->Post(batch->TakeAnswers());\n")]),
     ("drop-request-lookup", "through", [(
-        "placement/ledger/batch.cc",
+        "placement/writer/batch.cc",
         "if (Replay(*key, hash, &decided)) return decided;",
         "Decided fresh = decided;\n"
         "    if (Replay(*key, hash, &decided) && (!MUTANT || find != nullptr)) return decided;\n"
@@ -138,14 +138,14 @@ MUTANTS = [
         "watcher->Begin(*filter, {revision.epoch, revision.number + (MUTANT ? 1 : 0)}, nullptr);")]),
     # A database that went back in time is taken for one of which more rows have gone than were read.
     ("ignore-epoch", "lost", [
-        ("placement/ledger/catch_up.cc",
+        ("placement/publish/catch_up.cc",
          "newest.number > position.revision.number ? CaughtUp", "MUTANT || newest.number > position.revision.number ? CaughtUp"),
-        ("placement/ledger/catch_up.cc",
+        ("placement/publish/catch_up.cc",
          "return row.position.revision.epoch > from.revision.epoch ?", "return MUTANT || row.position.revision.epoch > from.revision.epoch ?"),
-        ("placement/ledger/catch_up.cc",
+        ("placement/publish/catch_up.cc",
          "if (row.previous != newest->position().batch) return CaughtUp::kWentBack;",
          "if (row.previous != newest->position().batch) return MUTANT ? CaughtUp::kReload : CaughtUp::kWentBack;"),
-        ("placement/ledger/publisher.cc",
+        ("placement/publish/publisher.cc",
          "if (Newest()->position().revision > state->position().revision) return;",
          "if (!MUTANT && Newest()->position().revision > state->position().revision) return;")]),
     ("release-resurrects", "through", [(
@@ -153,12 +153,12 @@ MUTANTS = [
         "if (expected == actual) return;",
         "if (expected == actual || (MUTANT && !actual)) return;")]),
     ("retry-after-in-doubt", "through", [(
-        "placement/ledger/writer_faults.cc",
+        "placement/writer/writer_faults.cc",
         "if (rows.size() > 0 && BatchId::Parse(rows.Text(0, 0)) == position.batch) {",
         "if (!MUTANT && rows.size() > 0 && BatchId::Parse(rows.Text(0, 0)) == position.batch) {")]),
     # An id is said to be cancelled and is not kept.
     ("forget-cancellation", "through", [(
-        "placement/ledger/batch.cc",
+        "placement/writer/batch.cc",
         "if (find == nullptr || find->cancel_if_absent) decided.remember",
         "if (find == nullptr || (find->cancel_if_absent && !MUTANT)) decided.remember")]),
     # A record is overwritten by a writer that has not seen its last change.
@@ -174,7 +174,7 @@ MUTANTS = [
         "placement/claims/allocation.cc",
         "if (lease.first > context.now ||", "if (lease.first > context.now + absl::Seconds(MUTANT ? 1 : 0) ||")]),
     ("lease-never-ends", "through", [(
-        "placement/ledger/writer_leases.cc",
+        "placement/writer/writer_leases.cc",
         "  if (!end || absl::ToInt64Nanoseconds(", "  if (MUTANT || !end || absl::ToInt64Nanoseconds(")]),
     # A process that loads the tables forgets the leases. In a history the other process ends them.
     ("forget-leases", "leases", [(
@@ -204,26 +204,26 @@ MUTANTS = [
         "  if (!MUTANT || message.push().complete()) traffic_.Send(std::move(message));\n  SendRecordAnswers();\n")]),
     # Nothing is read from a standby. What is nearest: a process that has lost its database reads on.
     ("standby-read", "through", [(
-        "placement/ledger/publisher.cc",
+        "placement/publish/publisher.cc",
         "if (age > staleness_max_) {", "if (age > staleness_max_ + absl::Hours(MUTANT ? 1 : 0)) {")]),
     # Two large batches follow each other though others wait.
     ("large-twice", "turns", [(
-        "placement/ledger/turns.cc", "if (waiting.shared) return Turn::kShared;",
+        "placement/writer/turns.cc", "if (waiting.shared) return Turn::kShared;",
         "if (waiting.shared && !MUTANT) return Turn::kShared;")]),
     # New commands are decided while the outcome of a batch is unknown.
     ("decide-in-doubt", "turns", [(
-        "placement/ledger/turns.cc", "if (waiting.unsettled) return Turn::kSettle;",
+        "placement/writer/turns.cc", "if (waiting.unsettled) return Turn::kSettle;",
         "if (waiting.unsettled && !MUTANT) return Turn::kSettle;")]),
     # A write that breaks its connection is tried for ever.
     ("forget-losses", "turns", [(
-        "placement/ledger/turns.cc", "++pending->losses;", "pending->losses += MUTANT ? 0 : 1;")]),
+        "placement/writer/turns.cc", "++pending->losses;", "pending->losses += MUTANT ? 0 : 1;")]),
     # The follower publishes the batch that the writer is about to publish.
     ("follow-in-flight", "ledger", [(
-        "placement/ledger/catch_up.cc", "if (row.position.batch == committing) return",
+        "placement/publish/catch_up.cc", "if (row.position.batch == committing) return",
         "if (row.position.batch == committing && !MUTANT) return")]),
     # A kept answer is given with the revision of the batch that gives it again.
     ("stamp-kept-answer", "requests", [(
-        "placement/ledger/batch.cc", "if (!decided.of_earlier_batch) decided", "if (MUTANT || !decided.of_earlier_batch) decided")]),
+        "placement/writer/batch.cc", "if (!decided.of_earlier_batch) decided", "if (MUTANT || !decided.of_earlier_batch) decided")]),
     # A uuid in upper case is another uuid to the tracker.
     ("uuid-case", "uuids", [(
         "tracker/ground/uuid.cc", "return character - 'A' + 10;", "return character - 'A' + (MUTANT ? 0 : 10);")]),

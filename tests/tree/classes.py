@@ -10,10 +10,10 @@ FUNCTIONS_MAX = 29
 
 # Classes that have more, with the number. They may shrink, never grow; one that shrank must be lowered here, too.
 RATCHET = {
-    ("placement/ledger", "Batch"): 32, ("placement/ledger", "Writer"): 61, ("placement/search", "RootSearch"): 42,
-    ("placement/state", "PersistentMap"): 45, ("placement/state", "State"): 45, ("services/watch", "Teller"): 30,
-    ("tracker/account", "NodeAccount"): 51, ("tracker/hypervisor", "Hypervisor"): 30, ("tracker/node", "Node"): 62,
-    ("tracker/uplink", "UplinkSession"): 34,
+    ("placement/writer", "Batch"): 32, ("placement/writer", "Writer"): 61,
+    ("placement/search", "RootSearch"): 42, ("placement/state", "PersistentMap"): 45, ("placement/state", "State"): 45,
+    ("services/watch", "Teller"): 30, ("tracker/account", "NodeAccount"): 51, ("tracker/hypervisor", "Hypervisor"): 30,
+    ("tracker/node", "Node"): 62, ("tracker/uplink", "UplinkSession"): 34,
 }
 
 CLASS = re.compile(r"^(?P<indent> *)(?:class|struct) (?:ABSL_\w+ |\[\[\w+\]\] )?(?P<name>\w+)(?: final)?(?: : [^;{]*)? \{$", re.M)
@@ -67,7 +67,7 @@ TRIAL = (check_class_sizes, [
     {"placement/a/a.h": class_of(FUNCTIONS_MAX).replace("};", "  A();\n};")},
     {"tracker/a/a.h": class_of(FUNCTIONS_MAX).replace("};", "  int a() const { return f(a_); }\n};")},
     {"services/a/a.cc": "class B final : public C {\n  struct D {\n    int e;\n  };\n" + class_of(FUNCTIONS_MAX + 1)[10:]},
-    {"placement/ledger/writer.h": "class Writer {\n  void F();\n};\n"},
+    {"placement/writer/writer.h": "class Writer {\n  void F();\n};\n"},
 ], {"placement/a/a.h": class_of(FUNCTIONS_MAX).replace("};", "  std::function<void(int)> a_;\n  int b_ ABSL_GUARDED_BY(c_);\n"
                                                        "  struct B {\n    int a();\n    int b();\n  };\n};"),
     "tests/a/a.h": class_of(FUNCTIONS_MAX + 1)})

@@ -9,7 +9,7 @@ from trials import sources, text, without_literals
 # The files of the product that may ask the wall clock, and what for. Everything else is an interval, which is measured on
 # the boot clock. The list may only shrink.
 WALL_CLOCK = {
-    "placement/ledger/options.h": "the ledger's first position",
+    "placement/publish/options.h": "the ledger's first position",
     "services/cli/commands/audit_log.cc": "times in files, and ages that people give",
     "services/cli/commands/consumer_filter.cc": "stored times",
     "services/cli/commands/provider.cc": "ages of stored times, for people",

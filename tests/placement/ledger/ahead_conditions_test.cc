@@ -12,7 +12,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
-#include "placement/ledger/clock.h"
+#include "placement/writer/clock.h"
 #include "tests/placement/ledger/ahead_fixture.h"
 
 namespace berth::placement {

@@ -9,7 +9,7 @@
 #include <chrono>
 
 #include "placement/ground/mutex.h"
-#include "placement/ledger/options.h"
+#include "placement/publish/options.h"
 
 namespace berth::placement {
 

@@ -9,10 +9,10 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "placement/ledger/clock.h"
 #include "placement/ledger/ledger.h"
 #include "placement/log/codec.h"
 #include "placement/store/rows.h"
+#include "placement/writer/clock.h"
 #include "tests/processes/ledger_runner.h"
 #include "tests/processes/private_cluster.h"
 

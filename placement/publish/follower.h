@@ -1,0 +1,52 @@
+// Follower: reads the log rows of other processes over its own connection and applies them to the
+// published state. Thread-safe.
+#ifndef BERTH_PLACEMENT_PUBLISH_FOLLOWER_H_
+#define BERTH_PLACEMENT_PUBLISH_FOLLOWER_H_
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "placement/ground/mutex.h"
+#include "placement/publish/health.h"
+#include "placement/publish/publisher.h"
+#include "placement/store/database.h"
+
+namespace berth::placement {
+
+class Follower {
+ public:
+  // The publisher and the health must outlive the follower.
+  Follower(std::string database_url, Publisher* publisher, Health* health)
+      : database_url_(std::move(database_url)), publisher_(publisher), health_(health) {}
+
+  // Makes one step of the follower, as described at Ledger::Follow.
+  absl::StatusOr<int> Follow();
+  // Shuts the connection if its present call has lasted for `limit`, so that the call fails.
+  void Watch(absl::Duration limit);
+
+ private:
+  // Returns the connection. Opens a new one if there is none or it is broken.
+  absl::StatusOr<std::shared_ptr<Database>> Open();
+  // Reads the oldest revision of the log and passes it to health_, unless that was done recently.
+  absl::Status LookAtOldest(Database& database, absl::Duration now)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(following_);
+  // Loads the tables and publishes the loaded state. For a log without the rows that come next.
+  absl::Status Reload(Database& database) ABSL_EXCLUSIVE_LOCKS_REQUIRED(following_);
+
+  const std::string database_url_;
+  Publisher* const publisher_;
+  Health* const health_;
+  Mutex following_;  // held by Follow, so that one call runs at a time
+  std::optional<absl::Duration> horizon_read_at_ ABSL_GUARDED_BY(following_);
+  // Guards the pointer `database_`. The connection itself is guarded by following_.
+  Mutex mutex_;
+  std::shared_ptr<Database> database_ ABSL_GUARDED_BY(mutex_);
+};
+
+}  // namespace berth::placement
+
+#endif  // BERTH_PLACEMENT_PUBLISH_FOLLOWER_H_

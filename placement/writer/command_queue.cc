@@ -1,0 +1,189 @@
+#include "placement/writer/command_queue.h"
+
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <utility>
+#include <variant>
+
+#include "placement/ground/boot_clock.h"
+#include "placement/ground/check.h"
+#include "placement/values/refusal.h"
+
+namespace berth::placement {
+
+int WeightOf(const Command& command) {
+  size_t consumers = 1;
+  if (const auto* claims = std::get_if<PlaceClaims>(&command.body)) {
+    consumers = claims->members.size();
+  } else if (const auto* set = std::get_if<SetAllocations>(&command.body)) {
+    consumers = set->consumers.size();
+  }
+  return std::max(static_cast<int>(consumers), 1);
+}
+
+absl::Status WhyNotBegin(const Pending& pending, BootTime now) {
+  if (pending.cancelled && *pending.cancelled) {
+    return absl::CancelledError("the call was cancelled before the write began: nothing was done");
+  }
+  if (pending.deadline > now) return absl::OkStatus();
+  return Refuse(absl::StatusCode::kDeadlineExceeded, "DEADLINE_BEFORE_START",
+                "the deadline passed before the write began: nothing was done");
+}
+
+bool Pending::Begin() {
+  Phase expected = Phase::kWaiting;
+  return phase.compare_exchange_strong(expected, Phase::kBegun) || expected == Phase::kBegun;
+}
+
+void Pending::Return() {
+  Phase begun = Phase::kBegun;
+  phase.compare_exchange_strong(begun, Phase::kWaiting);
+}
+
+std::optional<Answer> Pending::Settle(Decision decision) {
+  if (phase.exchange(Phase::kAnswered) == Phase::kAnswered) return std::nullopt;
+  return Answer{std::move(done), std::move(decision)};
+}
+
+CommandQueue::CommandQueue(int commands_max)
+    : commands_max_(commands_max), event_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
+  BERTH_CHECK(event_ >= 0);  // made when the process starts
+}
+
+CommandQueue::~CommandQueue() { close(event_); }
+
+void CommandQueue::Signal() {
+  armed_ = 0;
+  signalled_ = true;
+  (void)eventfd_write(event_, 1);
+}
+
+bool CommandQueue::Arm(int64_t weight) {
+  const MutexLock lock(&mutex_);
+  if (std::exchange(signalled_, false)) {
+    eventfd_t ignored = 0;
+    (void)eventfd_read(event_, &ignored);
+  }
+  const bool enough = weight_ >= weight;
+  armed_ = enough ? 0 : weight;
+  return enough;
+}
+
+bool CommandQueue::Push(const PendingPtr& pending) {
+  const MutexLock lock(&mutex_);
+  if (closed_ || static_cast<int>(waiting_.size()) >= commands_max_) return false;
+  waiting_.push_back(pending);
+  weight_ += pending->weight;
+  if (armed_ > 0) {
+    if (weight_ >= armed_) Signal();
+  } else if (waiting_.size() == 1) {
+    changed_.Signal();
+  }
+  return true;
+}
+
+void CommandQueue::PutBack(const std::vector<PendingPtr>& pendings) {
+  if (pendings.empty()) return;
+  const MutexLock lock(&mutex_);
+  waiting_.insert(waiting_.begin(), pendings.begin(), pendings.end());
+  for (const PendingPtr& pending : pendings) weight_ += pending->weight;
+  changed_.Signal();
+}
+
+std::vector<PendingPtr> CommandQueue::Take(int weight_max, absl::Duration wait) {
+  BERTH_CHECK(weight_max >= 0);  // an option, or the room that is left in a batch
+  const MutexLock lock(&mutex_);
+  armed_ = 0;
+  if (waiting_.empty() && !closed_ && !nudged_) {
+    changed_.WaitFor(&mutex_, absl::ToChronoNanoseconds(wait));
+  }
+  nudged_ = false;
+  std::vector<PendingPtr> taken;
+  for (int64_t weight = 0; weight < weight_max && !waiting_.empty();) {
+    weight += waiting_.front()->weight;
+    weight_ -= waiting_.front()->weight;
+    taken.push_back(std::move(waiting_.front()));
+    waiting_.pop_front();
+  }
+  return taken;
+}
+
+void CommandQueue::Rest(absl::Duration pause) {
+  const BootTime until = BootNow() + pause;
+  const MutexLock lock(&mutex_);
+  while (!nudged_ && BootNow() < until) {
+    changed_.WaitFor(&mutex_, absl::ToChronoNanoseconds(until - BootNow()));
+  }
+  nudged_ = false;
+}
+
+std::vector<PendingPtr> CommandQueue::TakeAll() {
+  const MutexLock lock(&mutex_);
+  std::vector<PendingPtr> taken(waiting_.begin(), waiting_.end());
+  waiting_.clear();
+  weight_ = 0;
+  return taken;
+}
+
+void CommandQueue::Nudge() {
+  const MutexLock lock(&mutex_);
+  nudged_ = true;
+  changed_.Signal();
+  if (armed_ > 0) Signal();
+}
+
+void CommandQueue::Close() {
+  const MutexLock lock(&mutex_);
+  closed_ = true;
+  changed_.Signal();
+}
+
+int64_t CommandQueue::size() const {
+  const MutexLock lock(&mutex_);
+  return static_cast<int64_t>(waiting_.size());
+}
+
+void CommandQueue::SetBegun(std::vector<PendingPtr> pendings) {
+  // Exchanged instead of assigned, so that the commands of the last batch are freed after the lock
+  // is released.
+  const MutexLock lock(&mutex_);
+  begun_.swap(pendings);
+}
+
+void CommandQueue::AddBegun(const std::vector<PendingPtr>& pendings) {
+  const MutexLock lock(&mutex_);
+  begun_.insert(begun_.end(), pendings.begin(), pendings.end());
+}
+
+std::vector<Answer> CommandQueue::Expire(BootTime now) {
+  std::vector<Answer> answers;
+  int64_t left = 0;
+  const MutexLock lock(&mutex_);
+  const auto leaves = [&](const PendingPtr& pending) {
+    absl::Status why = WhyNotBegin(*pending, now);
+    if (why.ok()) return false;
+    std::optional<Answer> answer = pending->Settle(OnlyStatus(std::move(why)));
+    if (answer) answers.push_back(*std::move(answer));
+    left += pending->weight;
+    return true;
+  };
+  waiting_.erase(std::remove_if(waiting_.begin(), waiting_.end(), leaves), waiting_.end());
+  weight_ -= left;
+  for (const PendingPtr& pending : begun_) {
+    if (pending->deadline > now) continue;
+    // The writer has taken the command, but no batch has begun to decide it. So nothing was done,
+    // and from now on Begin refuses the command.
+    Pending::Phase waiting = Pending::Phase::kWaiting;
+    if (pending->phase.compare_exchange_strong(waiting, Pending::Phase::kAnswered)) {
+      answers.push_back({std::move(pending->done), OnlyStatus(WhyNotBegin(*pending, now))});
+      continue;
+    }
+    std::optional<Answer> answer = pending->Settle(OnlyStatus(OutcomeUnknown()));
+    if (answer) answers.push_back(*std::move(answer));
+  }
+  return answers;
+}
+
+}  // namespace berth::placement
