@@ -63,6 +63,11 @@ struct LedgerOptions {
   std::function<void(LedgerStep)> at_step;  // called by the writer's thread; for tests
   std::function<void(const std::string&)>
       tell_operator;  // called with a text for each lost connection, recovery and alarm
+
+  // Calls at_step, if there is one.
+  void Step(LedgerStep step) const {
+    if (at_step) at_step(step);
+  }
 };
 
 }  // namespace berth::placement

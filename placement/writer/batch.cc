@@ -54,6 +54,19 @@ bool OnlyValidates(const CommandBody& body) {
          (import != nullptr && import->validate_only);
 }
 
+// The position after `base` to which `next` belongs, apart from the batch, the time and the number of
+// commands.
+Position NextPosition(Position base, const State& next) {
+  base.revision.epoch = std::max<int64_t>(base.revision.epoch, 1);
+  ++base.revision.number;
+  base.format = next.position().format;
+  const Catalog& catalog = next.catalog();
+  base.next_class_id =
+      std::max(base.next_class_id, static_cast<uint32_t>(catalog.classes.NextId()));
+  base.next_trait_id = std::max(base.next_trait_id, static_cast<uint32_t>(catalog.traits.NextId()));
+  return base;
+}
+
 }  // namespace
 
 std::optional<RequestKey> KeyOf(const Command& command) {
@@ -81,6 +94,11 @@ Batch::Batch(StatePtr base, absl::Time now, const std::vector<KeptRequest>& kept
       id_{Uuid::Random()},
       next_(std::make_shared<State>(*base_)) {
   for (const KeptRequest& request : kept) kept_.emplace(request.key, request);
+}
+
+Batch::Batch(StatePtr base, absl::Time now) : Batch(std::move(base), now, {}) {
+  begins_later_ = true;
+  CompareNext();
 }
 
 bool Batch::Replay(const RequestKey& key, const std::string* hash, Decided* decided) {
@@ -195,24 +213,6 @@ std::vector<PendingPtr> Batch::Commands() const {
   return commands;
 }
 
-void Batch::Close() {
-  BERTH_CHECK(writes());
-  Position position = base_->position();
-  position.revision.epoch = std::max<int64_t>(position.revision.epoch, 1);
-  ++position.revision.number;
-  position.batch = id_;
-  position.ledger_time = now_;
-  position.format = next_->position().format;
-  position.command_count += accepted_;
-  const Catalog& catalog = next_->catalog();
-  position.next_class_id =
-      std::max(position.next_class_id, static_cast<uint32_t>(catalog.classes.NextId()));
-  position.next_trait_id =
-      std::max(position.next_trait_id, static_cast<uint32_t>(catalog.traits.NextId()));
-  next_->set_position(position);
-  Stamp();
-}
-
 void Batch::Stamp() {
   for (Decided& decided : decided_) {
     if (!decided.of_earlier_batch) decided.decision.revision = next_->position().revision;
@@ -234,8 +234,6 @@ BatchRows Batch::Rows(int64_t log_rows_kept) const {
   return rows;
 }
 
-Statement Batch::Sql(int64_t log_rows_kept) const { return WriteBatchSql(Rows(log_rows_kept)); }
-
 std::vector<RequestKey> Batch::ComparedKeys() const {
   std::vector<RequestKey> keys;
   for (size_t i = compared_from_; i < decided_.size(); ++i) {
@@ -245,17 +243,19 @@ std::vector<RequestKey> Batch::ComparedKeys() const {
   return keys;
 }
 
-Statement Batch::SqlIfUnmoved(int64_t log_rows_kept) const {
-  if (!writes()) return CheckUnmovedSql(base_->position(), ComparedKeys());
-  return WriteBatchIfUnmovedSql(Rows(log_rows_kept), ComparedKeys());
-}
-
 const Statement& Batch::Prepare(int64_t log_rows_kept) {
-  if (!prepared_) {
-    if (writes()) Close();
-    prepared_ = SqlIfUnmoved(log_rows_kept);
-  }
-  return *prepared_;
+  if (prepared_) return *prepared_;
+  const std::vector<RequestKey> keys = ComparedKeys();
+  if (!writes()) return prepared_.emplace(CheckUnmovedSql(base_->position(), keys));
+  Position position = NextPosition(base_->position(), *next_);
+  position.batch = id_;
+  position.ledger_time = now_;
+  position.command_count += accepted_;
+  next_->set_position(position);
+  Stamp();
+  const BatchRows rows = Rows(log_rows_kept);
+  const bool compares = begins_later_ || !keys.empty();
+  return prepared_.emplace(compares ? WriteBatchIfUnmovedSql(rows, keys) : WriteBatchSql(rows));
 }
 
 std::vector<Answer> Batch::TakeAnswers() {

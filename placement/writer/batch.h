@@ -41,9 +41,14 @@ int64_t FactsBytes(const Command& command);
 
 class Batch {
  public:
-  // `base`: the state that the tables hold. `now`: the ledger time of the batch. `kept`: the rows
-  // that the table of request ids has for the commands that will be offered.
+  // A batch that is decided while this process has the lock. `base`: the state that the tables hold.
+  // `now`: the ledger time of the batch. `kept`: the rows that the table of request ids has for the
+  // commands that will be offered.
   Batch(StatePtr base, absl::Time now, const std::vector<KeptRequest>& kept);
+  // A batch that is decided before it is sent, on the state `base` that the tables should hold then.
+  // Offer does not begin the commands, and BeginAll must be called before the batch is sent. The
+  // statement that writes the batch compares the newest log row and the request ids of all commands.
+  Batch(StatePtr base, absl::Time now);
 
   // The result of offering a command to a batch.
   enum class Verdict {
@@ -60,19 +65,12 @@ class Batch {
   // called, a batch that returns a kept answer also writes a log row: the commit of that row proves
   // that the kept answer is durable.
   void TrustBase() { base_is_durable_ = true; }
-  // To be called before the first Offer if the batch is decided before it is sent: Offer then does
-  // not begin the commands, and BeginAll must be called before the batch is sent. SqlIfUnmoved
-  // compares the request ids of all commands.
-  void BeginLater() {
-    begins_later_ = true;
-    CompareNext();
-  }
   // To be called if `kept` lacks the answers that may be kept for the commands that are offered from
-  // now on: SqlIfUnmoved then compares the request ids of these commands. If one of the ids is kept,
-  // nothing is written.
+  // now on: the statement that writes the batch then compares the request ids of these commands. If
+  // one of the ids is kept, nothing is written.
   void CompareNext() { compared_from_ = decided_.size(); }
-  // Whether SqlIfUnmoved compares a request id. Then no other statement may write the batch, and no
-  // command may be answered before SqlIfUnmoved has returned a row.
+  // Whether a request id is compared. Then no command may be answered before the statement of
+  // Prepare has returned a row, even if the batch writes nothing.
   bool compares() const { return !ComparedKeys().empty(); }
   // Begins all commands. Returns false if a command was answered or cancelled, or if its deadline
   // is not after `now`. The batch must then not be sent, because it contains what that command
@@ -101,19 +99,14 @@ class Batch {
   // Whether the batch keeps an answer under `key`.
   bool Keeps(const RequestKey& key) const { return own_.contains(key); }
 
-  // Ends the batch and gives next() its revision. No command may be offered afterwards. REQUIRES:
-  // writes().
-  void Close();
-  // The statement that writes the batch to the database. REQUIRES: Close() was called.
-  Statement Sql(int64_t log_rows_kept) const;
-  // The statement that takes the ledger's lock and then writes the batch, if any, provided that the
-  // newest log row is that of base() and that no answer is kept under the request ids to compare.
-  // Returns one row if that is so, else none. REQUIRES: Close() was called, or writes() is false.
-  Statement SqlIfUnmoved(int64_t log_rows_kept) const;
-  // Closes the batch, if it writes, and returns what SqlIfUnmoved returns. No command may be
-  // offered afterwards. The second call returns the statement of the first.
+  // Ends the batch, gives next() its revision if the batch writes, and returns the statement that
+  // writes the batch. No command may be offered afterwards. The second call returns the statement
+  // of the first. If the batch is decided before it is sent, or compares a request id, the statement
+  // takes the ledger's lock, and then writes the batch, if any, provided that the newest log row is
+  // that of base() and that no answer is kept under the request ids to compare. The statement
+  // returns one row if it has written, or if there was nothing to write but to compare; else none.
   const Statement& Prepare(int64_t log_rows_kept);
-  // The state after the commands that were decided so far. Before Close() it has the revision of
+  // The state after the commands that were decided so far. Before Prepare() it has the revision of
   // base().
   StatePtr next() const { return next_; }
   // The answers of all decided commands that were not answered yet. To be called once.

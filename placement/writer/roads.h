@@ -11,6 +11,8 @@
 #ifndef BERTH_PLACEMENT_WRITER_ROADS_H_
 #define BERTH_PLACEMENT_WRITER_ROADS_H_
 
+#include <utility>
+
 #include "placement/publish/options.h"
 
 namespace berth::placement {
@@ -31,14 +33,21 @@ class Roads {
   // To be called when a batch has seen the head of the log under the lock. `moved`: the head was
   // not the newest published batch.
   void SawHead(bool moved);
-  // To be called when a batch on the short road was not committed: the next batch takes the long
-  // road, which finds out why.
+  // To be called when a batch on the short road was not sent: the next batch takes the long road,
+  // which finds out why.
   void Failed() { failed_ = true; }
+  // To be called when PostgreSQL has not written a batch of either road: the next batch takes the
+  // long road, and does not fill up.
+  void NotWritten() { failed_ = not_written_ = true; }
+  // Whether a batch on the long road may decide commands whose kept answers it has not read. To be
+  // called once for each such batch.
+  bool MayFillUp() { return !std::exchange(not_written_, false); }
 
  private:
   const LedgerRoads allowed_;
   int long_batches_left_ = 0;
   bool failed_ = false;
+  bool not_written_ = false;
 };
 
 }  // namespace berth::placement

@@ -49,28 +49,28 @@ MUTANTS = [
         'return "SET SESSION CHARACTERISTICS',
         'return std::string(MUTANT ? "ALTER FUNCTION lock_ledger_at STABLE; " : "") +\n         "SET SESSION CHARACTERISTICS')]),
     ("short-answers-early", "short", [(
-        "placement/writer/writer_short.cc",
-        "    Step(LedgerStep::kBeforeWrite);\n",
-        "    Step(LedgerStep::kBeforeWrite);\n    if (MUTANT) answerer_->Post(batch.TakeAnswers());\n")]),
+        "placement/writer/short_road.cc",
+        "    parts_.options.Step(LedgerStep::kBeforeWrite);\n",
+        "    parts_.options.Step(LedgerStep::kBeforeWrite);\n    if (MUTANT) parts_.answerer.Post(batch.TakeAnswers());\n")]),
     ("short-refuses-unchecked", "short", [(
-        "placement/writer/writer_short.cc",
+        "placement/writer/short_road.cc",
         "    const bool sent = Send(*batch, &done);\n",
-        "    if (MUTANT && !batch->writes() && batch->BeginAll(BootNow())) return AnswerAll(*batch);\n"
+        "    if (MUTANT && !batch->writes() && batch->BeginAll(BootNow())) return batch_ends_->AnswerAll(*batch);\n"
         "    const bool sent = Send(*batch, &done);\n")]),
     # The ids of commands that come while the long road waits for the lock are not compared.
     ("fill-up-without-ids", "short", [(
-        "placement/writer/writer_ahead.cc",
+        "placement/writer/long_road.cc",
         "  batch.CompareNext();\n",
         "  if (!MUTANT) batch.CompareNext();\n")]),
     # What was decided ahead is sent though the batch that it stood on has failed.
     ("ahead-survives", "short", [
-        ("placement/writer/writer_short.cc",
+        ("placement/writer/short_road.cc",
          "    if (!Receive(batch, ahead)) return;\n",
          "    std::unique_ptr<Batch> kept = MUTANT ? std::move(ahead) : nullptr;\n"
          "    const bool took_effect = Receive(batch, ahead);\n"
          "    if (kept != nullptr) ahead = std::move(kept);\n"
-         "    if (!took_effect && (ahead == nullptr || connection_ == nullptr)) return;\n"),
-        ("placement/writer/writer_short.cc",
+         "    if (!took_effect && (ahead == nullptr || !parts_.connection.is_open())) return;\n"),
+        ("placement/writer/short_road.cc",
          "    done = std::exchange(batch, std::move(ahead));\n",
          "    done = std::exchange(batch, std::move(ahead));\n    if (!took_effect) {\n      done = nullptr;\n      continue;\n    }\n")]),
     # A place that was found before the lock is taken without a look at what is free under it.
@@ -81,9 +81,9 @@ MUTANTS = [
         ("placement/claims/claim.cc",
          "BERTH_RETURN_IF_ERROR(plan.CheckRoom());", "if (!MUTANT) BERTH_RETURN_IF_ERROR(plan.CheckRoom());")]),
     ("answer-before-commit", "through", [(
-        "placement/writer/writer.cc",
-        "  Step(LedgerStep::kBeforeWrite);\n",
-        "  Step(LedgerStep::kBeforeWrite);\n  if (MUTANT) answerer_->Post(batch->TakeAnswers());\n")]),
+        "placement/writer/long_road.cc",
+        "  parts_.options.Step(LedgerStep::kBeforeWrite);\n",
+        "  parts_.options.Step(LedgerStep::kBeforeWrite);\n  if (MUTANT) parts_.answerer.Post(batch->TakeAnswers());\n")]),
     ("drop-request-lookup", "through", [(
         "placement/writer/batch.cc",
         "if (Replay(*key, hash, &decided)) return decided;",
@@ -153,7 +153,7 @@ MUTANTS = [
         "if (expected == actual) return;",
         "if (expected == actual || (MUTANT && !actual)) return;")]),
     ("retry-after-in-doubt", "through", [(
-        "placement/writer/writer_faults.cc",
+        "placement/writer/batch_ends.cc",
         "if (rows.size() > 0 && BatchId::Parse(rows.Text(0, 0)) == position.batch) {",
         "if (!MUTANT && rows.size() > 0 && BatchId::Parse(rows.Text(0, 0)) == position.batch) {")]),
     # An id is said to be cancelled and is not kept.
@@ -174,7 +174,7 @@ MUTANTS = [
         "placement/claims/allocation.cc",
         "if (lease.first > context.now ||", "if (lease.first > context.now + absl::Seconds(MUTANT ? 1 : 0) ||")]),
     ("lease-never-ends", "through", [(
-        "placement/writer/writer_leases.cc",
+        "placement/writer/lease_ends.cc",
         "  if (!end || absl::ToInt64Nanoseconds(", "  if (MUTANT || !end || absl::ToInt64Nanoseconds(")]),
     # A process that loads the tables forgets the leases. In a history the other process ends them.
     ("forget-leases", "leases", [(

@@ -233,7 +233,7 @@ PARTS = [
         "  if (!known.ok() || (!MUTANT && *known != nullptr)) return answer(known);\n")]),
     # What keeps request ids from being rotated is not told.
     ("silent-rotation", "placement/placement_ledger_test", "LedgerRequest.AnOperatorIsToldWhenIdsCannotBeRotated", [(
-        "placement/writer/writer.cc",
+        "placement/writer/request_rotation.cc",
         "  if (undone.empty()) return;\n",
         "  if (undone.empty() || (MUTANT && status.ok())) return;\n")]),
     # The log gets a line for each failure of a caller, each failure with another text, or each malformed readiness.

@@ -10,7 +10,6 @@ FUNCTIONS_MAX = 29
 
 # Classes that have more, with the number. They may shrink, never grow; one that shrank must be lowered here, too.
 RATCHET = {
-    ("placement/writer", "Batch"): 32, ("placement/writer", "Writer"): 61,
     ("placement/search", "RootSearch"): 42, ("placement/state", "PersistentMap"): 45, ("placement/state", "State"): 45,
     ("services/watch", "Teller"): 30, ("tracker/account", "NodeAccount"): 51, ("tracker/hypervisor", "Hypervisor"): 30,
     ("tracker/node", "Node"): 62, ("tracker/uplink", "UplinkSession"): 34,
@@ -67,7 +66,7 @@ TRIAL = (check_class_sizes, [
     {"placement/a/a.h": class_of(FUNCTIONS_MAX).replace("};", "  A();\n};")},
     {"tracker/a/a.h": class_of(FUNCTIONS_MAX).replace("};", "  int a() const { return f(a_); }\n};")},
     {"services/a/a.cc": "class B final : public C {\n  struct D {\n    int e;\n  };\n" + class_of(FUNCTIONS_MAX + 1)[10:]},
-    {"placement/writer/writer.h": "class Writer {\n  void F();\n};\n"},
+    {"placement/search/root_search.h": "class RootSearch {\n  void F();\n};\n"},
 ], {"placement/a/a.h": class_of(FUNCTIONS_MAX).replace("};", "  std::function<void(int)> a_;\n  int b_ ABSL_GUARDED_BY(c_);\n"
                                                        "  struct B {\n    int a();\n    int b();\n  };\n};"),
     "tests/a/a.h": class_of(FUNCTIONS_MAX + 1)})

@@ -44,6 +44,17 @@ TEST(Roads, AFailureSendsOneBatchTheLongWay) {
   }
 }
 
+TEST(Roads, AfterABatchThatWasNotWrittenOneBatchDoesNotFillUp) {
+  Roads roads(LedgerRoads::kByHistory);
+  EXPECT_TRUE(roads.MayFillUp());
+  roads.Failed();
+  EXPECT_TRUE(roads.MayFillUp());
+  roads.NotWritten();
+  EXPECT_EQ(roads.Next(true, false), Road::kLong);
+  EXPECT_FALSE(roads.MayFillUp());
+  EXPECT_TRUE(roads.MayFillUp());
+}
+
 TEST(Roads, ATestMayChooseOne) {
   Roads longer(LedgerRoads::kLong);
   Roads shorter(LedgerRoads::kShortFirst);
