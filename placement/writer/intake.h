@@ -3,10 +3,10 @@
 // Belongs to the writer's thread, like the turns.
 //
 // Invariants:
-//   1. A command that was taken from the queue and is not answered yet is in a batch or in Turns,
-//      or it is put back. The queue's list of begun commands has the command in the first two
-//      cases, so that its caller hears when the deadline passes.
-//   2. A command that a batch has begun never goes back to the queue: it is decided alone.
+//   1. A command that was taken from the queue goes into a batch or into the turns, is put back, or
+//      is refused.
+//   2. A command goes back to the queue only if no batch has begun it, or if its batch was certainly
+//      not written. Else it is decided alone.
 //   3. A shared batch has no command that is known to be large (IsLarge).
 #ifndef BERTH_PLACEMENT_WRITER_INTAKE_H_
 #define BERTH_PLACEMENT_WRITER_INTAKE_H_

@@ -5,10 +5,10 @@
 // other processes have released, and each is released once. Belongs to the writer's thread.
 //
 // Invariants:
-//   1. While the release of leases fails, one batch at most is made for leases in 10 s.
-//   2. While leases exist, the newest log row does not become much older than kLedgerTimeStepMax:
-//      if all processes stopped, the next start would add only this much to the row's time, and
-//      leases would end late.
+//   1. After a failure to release leases, no batch is made for leases for 10 s.
+//   2. Else a batch is due when a lease has ended, and, while leases exist, when the newest log row
+//      is kLedgerTimeStepMax old. If all processes stopped then, the next start would add only this
+//      much to the row's time, and leases would end late.
 #ifndef BERTH_PLACEMENT_WRITER_LEASE_ENDS_H_
 #define BERTH_PLACEMENT_WRITER_LEASE_ENDS_H_
 

@@ -40,11 +40,9 @@ class Writer {
   // callers of all other commands that nothing was done, then ends the thread. A second call does
   // nothing. REQUIRES: the queue is closed.
   void Stop(BootTime settle_until);
-  // Shuts the connection if the call that runs on it has taken longer than no_progress_max plus 1
-  // ms for each row that the call writes.
+  // As the methods of WriterConnection. While the writer connects slowly, new commands should be
+  // refused, because the attempt may last much longer.
   void Watch() { connection_.Watch(); }
-  // Whether the present attempt to connect has lasted for no_progress_max or longer. New commands
-  // are then refused, because the attempt may last much longer.
   bool ConnectsSlowly() const { return connection_.ConnectsSlowly(); }
 
  private:

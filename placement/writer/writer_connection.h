@@ -8,8 +8,8 @@
 //   1. After a failure that ended the session, is_open() is false until Open has succeeded.
 //   2. Each pause is twice as long as the pause before it, up to 1 s. After a batch has succeeded,
 //      the pauses start short again.
-//   3. If Watch is called again and again, no call to the database lasts much longer than
-//      no_progress_max plus 1 ms for each row that the call writes.
+//   3. Watch ends a call to the database that has lasted for no_progress_max plus 1 ms for each row
+//      that the call writes (Expect).
 #ifndef BERTH_PLACEMENT_WRITER_WRITER_CONNECTION_H_
 #define BERTH_PLACEMENT_WRITER_WRITER_CONNECTION_H_
 
@@ -52,7 +52,8 @@ class WriterConnection {
 
   // Says how many rows the next call writes. To be called with 0 after that call.
   void Expect(int64_t rows) { writing_rows_ = rows; }
-  // Shuts the connection if the call that runs on it has taken too long.
+  // Shuts the connection if the call that runs on it has taken too long. To be called again and
+  // again.
   void Watch();
   // Makes the call that runs on the connection fail.
   void Shut();

@@ -3,7 +3,7 @@
 # (program below build/dev/tests, which of its tests); a test whose program is not history_test is red without a rule
 TESTS = {"through": ("history/history_test", "History.HoldsThroughKillsPausesAndCuts"),
          "lost": ("history/history_test", "History.HoldsAfterThePastWasLost"),
-         "turns": ("placement/placement_ledger_test", "Turns.*"),
+         "turns": ("placement/placement_writer_test", "Turns.*"),
          "ledger": ("placement/placement_ledger_test", "Ledger.*"),
          "leases": ("placement/ledger_worlds_test", "LedgerLease.*"),
          "requests": ("placement/placement_ledger_test", "LedgerRequest.*"),

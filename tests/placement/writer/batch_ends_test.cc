@@ -1,4 +1,5 @@
-// What becomes of commands when their batch has ended, without a road that has brought it there.
+// What becomes of commands when their batch has ended, without a road that has
+// brought it there.
 
 #include "placement/writer/batch_ends.h"
 
@@ -16,9 +17,9 @@ namespace berth::placement {
 namespace {
 
 class BatchEndsTest : public ::testing::Test, protected MadeParts {
- protected:
-  // A batch with claims of consumers 1 to `claims`, which is not written. The second one has a
-  // request id.
+protected:
+  // A batch with claims of consumers 1 to `claims`, which is not written. The
+  // second one has a request id.
   std::unique_ptr<Batch> Claims(int claims) {
     for (int i = 1; i <= claims; ++i) {
       answers_.push_back(Push(WithId(Claim(i, {1}, 1), i == 2 ? "two" : "")));
@@ -35,17 +36,19 @@ class BatchEndsTest : public ::testing::Test, protected MadeParts {
   // Settles what was lost, up to the commit of the settling batch.
   std::unique_ptr<Batch> Settle() {
     const StatePtr base = publisher.Newest();
-    auto batch =
-        std::make_unique<Batch>(base, clock.Now(base->position()), std::vector<KeptRequest>());
+    auto batch = std::make_unique<Batch>(base, clock.Now(base->position()),
+                                         std::vector<KeptRequest>());
     EXPECT_TRUE(ends_.Settle(*batch));
     return batch;
   }
-  void CommitAndAnswer(Batch& batch) {
+  void CommitAndAnswer(Batch &batch) {
     Commit(batch);
     ends_.Publish(batch, options.boot_clock());
     ends_.AnswerCommitted(batch);
   }
-  bool NoneAnswered() const { return std::none_of(answers_.begin(), answers_.end(), Answered); }
+  bool NoneAnswered() const {
+    return std::none_of(answers_.begin(), answers_.end(), Answered);
+  }
 
   BatchEnds ends_{parts()};
   std::vector<std::future<Decision>> answers_;
@@ -61,7 +64,7 @@ TEST_F(BatchEndsTest, ACommittedBatchIsPublishedAndThenAnswered) {
   EXPECT_EQ(ends_.committed(), batch->id());
   EXPECT_TRUE(NoneAnswered());
   ends_.AnswerCommitted(*batch);
-  EXPECT_EQ(answers_[0].get().status, absl::OkStatus());
+  EXPECT_EQ(Get(answers_[0]).status, absl::OkStatus());
 }
 
 TEST_F(BatchEndsTest, ALostBatchThatTheLogHasIsAnsweredAfterALaterCommit) {
@@ -75,20 +78,21 @@ TEST_F(BatchEndsTest, ALostBatchThatTheLogHasIsAnsweredAfterALaterCommit) {
   EXPECT_TRUE(NoneAnswered());
   CommitAndAnswer(*later);
   ASSERT_TRUE(Answered(answers_[0]));
-  const Decision decision = answers_[0].get();
+  const Decision decision = Get(answers_[0]);
   EXPECT_EQ(decision.status, absl::OkStatus());
   EXPECT_EQ(decision.revision, revision);
   EXPECT_TRUE(turns.settled());
 }
 
-TEST_F(BatchEndsTest, ALostBatchThatTheLogLacksIsDecidedAgainAfterALaterCommit) {
+TEST_F(BatchEndsTest,
+       ALostBatchThatTheLogLacksIsDecidedAgainAfterALaterCommit) {
   std::unique_ptr<Batch> batch = Claims(2);
   batch->Prepare(options.log_rows_kept);
   Lose(std::move(batch));
   CommitAndAnswer(*Settle());
   EXPECT_TRUE(NoneAnswered());
   EXPECT_EQ(queue.size(), 0);
-  EXPECT_EQ(turns.GiveUpWaiting().size(), 2U);  // each waits to be decided alone
+  EXPECT_EQ(turns.GiveUpWaiting().size(), 2U); // each waits to be decided alone
 }
 
 TEST_F(BatchEndsTest, WhatTheLogForgotStaysUnknownWithoutARequestId) {
@@ -98,15 +102,18 @@ TEST_F(BatchEndsTest, WhatTheLogForgotStaysUnknownWithoutARequestId) {
   Lose(std::move(batch));
   {
     LedgerRunner other(OptionsFor(url));
-    for (int i = 11; i <= 13; ++i) other.Must(Claim(i, {1}, 1));
+    for (int i = 11; i <= 13; ++i)
+      other.Must(Claim(i, {1}, 1));
   }
-  ASSERT_EQ(
-      ConnectOrDie(url)->Run(absl::StrCat("DELETE FROM log WHERE revision <= ", revision), nullptr),
-      absl::OkStatus());
+  ASSERT_EQ(ConnectOrDie(url)->Run(
+                absl::StrCat("DELETE FROM log WHERE revision <= ", revision),
+                nullptr),
+            absl::OkStatus());
   ends_.Reload();
   EXPECT_EQ(publisher.Newest()->position().revision.number, revision + 2);
   CommitAndAnswer(*Settle());
-  EXPECT_EQ(answers_[0].get().status.code(), absl::StatusCode::kDeadlineExceeded);
+  EXPECT_EQ(Get(answers_[0]).status.code(),
+            absl::StatusCode::kDeadlineExceeded);
   EXPECT_FALSE(Answered(answers_[1]));
   EXPECT_EQ(turns.GiveUpWaiting().size(), 1U);
 }
@@ -120,7 +127,8 @@ TEST_F(BatchEndsTest, ABatchThatWasNotWrittenGoesBackToTheQueue) {
   EXPECT_FALSE(roads.MayFillUp());
   const std::vector<PendingPtr> again = TakeShared();
   ASSERT_EQ(again.size(), 2U);
-  for (const PendingPtr& pending : again) EXPECT_EQ(pending->phase, Pending::Phase::kWaiting);
+  for (const PendingPtr &pending : again)
+    EXPECT_EQ(pending->phase, Pending::Phase::kWaiting);
 }
 
 TEST_F(BatchEndsTest, EachCommandOfARefusedBatchIsDecidedAlone) {
@@ -132,15 +140,16 @@ TEST_F(BatchEndsTest, EachCommandOfARefusedBatchIsDecidedAlone) {
 
 TEST_F(BatchEndsTest, ACommandThatIsRefusedAloneIsAnswered) {
   ends_.Refused(SqlRefusal("23514", "no"), *Claims(1));
-  EXPECT_EQ(answers_[0].get().status.code(), absl::StatusCode::kInternal);
-  EXPECT_TRUE(absl::StrContains(told, "refused a write that was tried in a transaction of its own"))
+  EXPECT_EQ(Get(answers_[0]).status.code(), absl::StatusCode::kInternal);
+  EXPECT_TRUE(absl::StrContains(
+      told, "refused a write that was tried in a transaction of its own"))
       << told;
 }
 
 TEST_F(BatchEndsTest, AServerThatTakesNoRowsRefusesTheBatchAtOnce) {
   ends_.Refused(SqlRefusal("53100", "disk full"), *Claims(2));
-  for (std::future<Decision>& answer : answers_) {
-    EXPECT_EQ(answer.get().status.code(), absl::StatusCode::kUnavailable);
+  for (std::future<Decision> &answer : answers_) {
+    EXPECT_EQ(Get(answer).status.code(), absl::StatusCode::kUnavailable);
   }
 }
 
@@ -153,10 +162,11 @@ TEST_F(BatchEndsTest, TablesThatDifferTwiceInAMinuteStopWriting) {
   ends_.Refused(SqlRefusal(kRowsDiffer, "differs"), *Claims(1));
   EXPECT_EQ(health.reloads, 1);
   EXPECT_TRUE(health.writing_stopped);
-  EXPECT_EQ(answers_[1].get().status.code(), absl::StatusCode::kUnavailable);
+  EXPECT_EQ(Get(answers_[1]).status.code(), absl::StatusCode::kUnavailable);
 }
 
-TEST_F(BatchEndsTest, ARefusedRowWithoutCommandsStopsWritingUnlessItIsForLeases) {
+TEST_F(BatchEndsTest,
+       ARefusedRowWithoutCommandsStopsWritingUnlessItIsForLeases) {
   const StatePtr base = publisher.Newest();
   Batch empty(base, base->position().ledger_time, {});
   EXPECT_EQ(turns.Begin(false), Turn::kShared);
@@ -178,12 +188,12 @@ TEST_F(BatchEndsTest, WithoutTheLockCommandsWaitOrAreRefusedWithAllOthers) {
   const std::vector<PendingPtr> commands = TakeShared();
   answers_.push_back(Push(WithId(Claim(2, {1}, 1), "")));
   ends_.LockFailed(SqlRefusal("42501", "no"), commands);
-  for (std::future<Decision>& answer : answers_) {
-    EXPECT_EQ(answer.get().status.code(), absl::StatusCode::kUnavailable);
+  for (std::future<Decision> &answer : answers_) {
+    EXPECT_EQ(Get(answer).status.code(), absl::StatusCode::kUnavailable);
   }
   EXPECT_FALSE(connection.is_open());
   EXPECT_FALSE(health.reachable);
 }
 
-}  // namespace
-}  // namespace berth::placement
+} // namespace
+} // namespace berth::placement

@@ -1,5 +1,5 @@
-// Batches on the short road, with the test's thread as the writer's: whatever comes meanwhile comes
-// at a step of the road.
+// Batches on the short road, with the test's thread as the writer's: whatever
+// comes meanwhile comes at a step of the road.
 
 #include "placement/writer/short_road.h"
 
@@ -16,16 +16,17 @@
 namespace berth::placement {
 namespace {
 
-constexpr int kMany = 20;  // fill a batch
+constexpr int kMany = 20; // fill a batch
 
 class ShortRoadTest : public ::testing::Test, protected MadeParts {
- protected:
+protected:
   ShortRoadTest() {
     options.batch_weight_max = kMany;
     rotation_.Rotate(clock.Now(publisher.Newest()->position()));
     options.at_step = [this](LedgerStep step) {
       const auto found = at_.find(step);
-      if (found == at_.end()) return;
+      if (found == at_.end())
+        return;
       const std::function<void()> call = std::move(found->second);
       at_.erase(found);
       call();
@@ -34,16 +35,20 @@ class ShortRoadTest : public ::testing::Test, protected MadeParts {
 
   void Begin(int first, int count) {
     for (int i = first; i < first + count; ++i) {
-      answers_.push_back(Push(WithId(Claim(i, {1}, 1), absl::StrCat("id", i)), cancelled_));
+      answers_.push_back(
+          Push(WithId(Claim(i, {1}, 1), absl::StrCat("id", i)), cancelled_));
     }
   }
-  // Takes the road with a claim of consumer 1. While its message waits for the lock, kMany claims
-  // come. Calls `then` when these are decided ahead, and gives up the lock.
-  void TakeWithMore(const std::function<void()>& then) {
+  // Takes the road with a claim of consumer 1. While its message waits for the
+  // lock, kMany claims come. Calls `then` when these are decided ahead, and
+  // gives up the lock.
+  void TakeWithMore(const std::function<void()> &then) {
     at_[LedgerStep::kBeforeWrite] = [this] {
-      ASSERT_EQ(holder_->Run(absl::StrCat("BEGIN; SELECT pg_advisory_xact_lock(", kLedgerLock, ")"),
-                             nullptr),
-                absl::OkStatus());
+      ASSERT_EQ(
+          holder_->Run(absl::StrCat("BEGIN; SELECT pg_advisory_xact_lock(",
+                                    kLedgerLock, ")"),
+                       nullptr),
+          absl::OkStatus());
       Begin(101, kMany);
     };
     at_[LedgerStep::kDecidedAhead] = [this, then] {
@@ -54,25 +59,30 @@ class ShortRoadTest : public ::testing::Test, protected MadeParts {
     road_.Take(TakeShared());
   }
   void EndSession() {
-    EXPECT_EQ(QueryOne(*holder_,
-                       "SELECT count(pg_terminate_backend(pid, 5000)) FROM pg_stat_activity WHERE "
-                       "application_name = 'berth-placement writer' AND datname = "
-                       "current_database()"),
-              "1");
+    EXPECT_EQ(
+        QueryOne(*holder_,
+                 "SELECT count(pg_terminate_backend(pid, 5000)) FROM "
+                 "pg_stat_activity WHERE "
+                 "application_name = 'berth-placement writer' AND datname = "
+                 "current_database()"),
+        "1");
   }
   void ExpectOk(size_t first, size_t end) {
-    for (size_t i = first; i < end; ++i) EXPECT_EQ(answers_[i].get().status, absl::OkStatus());
+    for (size_t i = first; i < end; ++i)
+      EXPECT_EQ(Get(answers_[i]).status, absl::OkStatus());
   }
   // All of the queue are commands that no batch has begun.
   void ExpectWaiting(int count) {
     const std::vector<PendingPtr> waiting = queue.TakeAll();
     EXPECT_EQ(waiting.size(), static_cast<size_t>(count));
-    for (const PendingPtr& pending : waiting) EXPECT_EQ(pending->phase, Pending::Phase::kWaiting);
+    for (const PendingPtr &pending : waiting)
+      EXPECT_EQ(pending->phase, Pending::Phase::kWaiting);
   }
 
-  std::map<LedgerStep, std::function<void()>> at_;  // called once
+  std::map<LedgerStep, std::function<void()>> at_; // called once
   std::atomic<bool> stopping_{false};
-  const std::shared_ptr<std::atomic<bool>> cancelled_ = std::make_shared<std::atomic<bool>>(false);
+  const std::shared_ptr<std::atomic<bool>> cancelled_ =
+      std::make_shared<std::atomic<bool>>(false);
   std::unique_ptr<Database> holder_ = ConnectOrDie(url);
   RequestRotation rotation_{options, &connection, &health};
   BatchEnds ends_{parts()};
@@ -87,7 +97,8 @@ TEST_F(ShortRoadTest, ABatchTakesEffectAndIsAnswered) {
   ExpectOk(0, 2);
   EXPECT_EQ(publisher.Newest()->position().revision.number, before.number + 1);
   EXPECT_EQ(ends_.committed(), publisher.Newest()->position().batch);
-  EXPECT_EQ(QueryOne(*holder_, "SELECT max(revision) FROM log"), absl::StrCat(before.number + 1));
+  EXPECT_EQ(QueryOne(*holder_, "SELECT max(revision) FROM log"),
+            absl::StrCat(before.number + 1));
 }
 
 // Another process has written what this one has not heard of.
@@ -125,10 +136,11 @@ TEST_F(ShortRoadTest, WhatWasDecidedAheadOfALostBatchIsDropped) {
   ExpectWaiting(kMany);
 }
 
-// The caller of the last command that was decided ahead gives up, after the batch before it took
-// effect.
+// The caller of the last command that was decided ahead gives up, after the
+// batch before it took effect.
 TEST_F(ShortRoadTest, ABatchThatCannotBeginGoesBackAndTheOneBeforeIsAnswered) {
-  TakeWithMore([this] { at_[LedgerStep::kDecided] = [this] { *cancelled_ = true; }; });
+  TakeWithMore(
+      [this] { at_[LedgerStep::kDecided] = [this] { *cancelled_ = true; }; });
   ExpectOk(0, 1);
   EXPECT_EQ(health.batches, 1);
   EXPECT_EQ(health.dropped_batches, 1);
@@ -148,7 +160,8 @@ TEST_F(ShortRoadTest, NothingIsDecidedAheadWhileTheProcessStops) {
   ExpectWaiting(kMany);
 }
 
-// Refusals alone write nothing; the comparison of their state still comes first.
+// Refusals alone write nothing; the comparison of their state still comes
+// first.
 TEST_F(ShortRoadTest, ARefusalIsComparedBeforeItIsAnswered) {
   LedgerRunner other(OptionsFor(url));
   answers_.push_back(Push(WithId(Claim(1, {1}, 101), "")));
@@ -158,5 +171,5 @@ TEST_F(ShortRoadTest, ARefusalIsComparedBeforeItIsAnswered) {
   ExpectWaiting(1);
 }
 
-}  // namespace
-}  // namespace berth::placement
+} // namespace
+} // namespace berth::placement
