@@ -22,7 +22,9 @@ namespace pb = berth::tracker::v1;
 using tracker::BootClock;
 using tracker::ClaimCaller;
 using tracker::ClaimRefusalKind;
+using tracker::ClaimReplies;
 using tracker::ClaimResult;
+using tracker::NodeClaims;
 
 constexpr int kWaitingMax = 1024;                     // for one node
 constexpr absl::Duration kCallMax = absl::Hours(24);  // whatever the caller's deadline is
@@ -109,14 +111,13 @@ ClaimCalls::ClaimCalls(TrackerHost* host, Metrics* metrics)
   metrics->AddSource([counts = counts_](Samples* samples) { counts->Sample(samples); });
 }
 
-void ClaimCalls::Run(Call* call, const tracker::Uuid& node_uuid,
-                     std::function<void(tracker::Node*)> work) {
+void ClaimCalls::Run(Call* call, const tracker::Uuid& node_uuid, Work work) {
   for (size_t i = 0; i < threads_.size(); ++i) {
     tracker::Node* const node = host_->runners()[i]->node();
     const std::optional<tracker::NodeIdentity> identity = node->identity();
     if (!identity || identity->uuid != node_uuid) continue;
     const bool accepted = threads_[i].Submit([this, node, work = std::move(work)] {
-      work(node);
+      node->Claims(work);
       host_->NotifyUplink();
     });
     if (accepted) return;
@@ -128,10 +129,10 @@ void ClaimCalls::Run(Call* call, const tracker::Uuid& node_uuid,
                             {"this host has no node with the uuid " + node_uuid.ToString()}}));
 }
 
-template <typename Request, typename Response, typename Method>
-grpc::ServerUnaryReactor* ClaimCalls::Begin(grpc::CallbackServerContext* context,
-                                            const char* method, const Request* request,
-                                            Response* response, Method claim) {
+template <typename Request, typename Response>
+grpc::ServerUnaryReactor* ClaimCalls::Claim(const char* method,
+                                            grpc::CallbackServerContext* context,
+                                            const Request* request, Response* response) {
   auto* const call = new Call(this, context, method);
   auto asked = ClaimOf(*request);
   if (!asked.ok()) {
@@ -140,24 +141,18 @@ grpc::ServerUnaryReactor* ClaimCalls::Begin(grpc::CallbackServerContext* context
   }
   const tracker::Uuid node_uuid = asked->node_uuid;
   Run(call, node_uuid,
-      [claim, asked = *std::move(asked),
-       caller = call->AsCaller([response](const ClaimResult& result) {
-         FillClaim(result.claim, response->mutable_claim());
-       })](tracker::Node* node) { (node->*claim)(asked, caller); });
+      [asked = *std::move(asked), caller = call->AsCaller([response](const ClaimResult& result) {
+        FillClaim(result.claim, response->mutable_claim());
+      })](NodeClaims* claims, ClaimReplies* replies) { claims->Claim(asked, caller, replies); });
   return call;
 }
 
-grpc::ServerUnaryReactor* ClaimCalls::ClaimInstance(grpc::CallbackServerContext* context,
-                                                    const pb::ClaimInstanceRequest* request,
-                                                    pb::ClaimInstanceResponse* response) {
-  return Begin(context, "ClaimInstance", request, response, &tracker::Node::ClaimInstance);
-}
-
-grpc::ServerUnaryReactor* ClaimCalls::ClaimMove(grpc::CallbackServerContext* context,
-                                                const pb::ClaimMoveRequest* request,
-                                                pb::ClaimMoveResponse* response) {
-  return Begin(context, "ClaimMove", request, response, &tracker::Node::ClaimMove);
-}
+template grpc::ServerUnaryReactor* ClaimCalls::Claim(const char*, grpc::CallbackServerContext*,
+                                                     const pb::ClaimInstanceRequest*,
+                                                     pb::ClaimInstanceResponse*);
+template grpc::ServerUnaryReactor* ClaimCalls::Claim(const char*, grpc::CallbackServerContext*,
+                                                     const pb::ClaimMoveRequest*,
+                                                     pb::ClaimMoveResponse*);
 
 grpc::ServerUnaryReactor* ClaimCalls::AbortClaim(grpc::CallbackServerContext* context,
                                                  const pb::AbortClaimRequest* request,
@@ -171,7 +166,7 @@ grpc::ServerUnaryReactor* ClaimCalls::AbortClaim(grpc::CallbackServerContext* co
   }
   Run(call, *node_uuid, [id = *id, caller = call->AsCaller([response](const ClaimResult& result) {
         response->set_aborted(result.ended);
-      })](tracker::Node* node) { node->AbortClaim(id, caller); });
+      })](NodeClaims* claims, ClaimReplies* replies) { claims->Abort(id, caller, replies); });
   return call;
 }
 
@@ -188,7 +183,7 @@ grpc::ServerUnaryReactor* ClaimCalls::DropMoveClaim(grpc::CallbackServerContext*
   Run(call, *node_uuid,
       [drop = *drop, caller = call->AsCaller([response](const ClaimResult& result) {
         response->set_dropped(result.ended);
-      })](tracker::Node* node) { node->DropMoveClaim(drop, caller); });
+      })](NodeClaims* claims, ClaimReplies* replies) { claims->DropMove(drop, caller, replies); });
   return call;
 }
 
@@ -206,7 +201,9 @@ grpc::ServerUnaryReactor* ClaimCalls::UpdateUsage(grpc::CallbackServerContext* c
   Run(call, *node_uuid,
       [known = KnownOf(*request), caller = call->AsCaller([response](const ClaimResult& result) {
         response->set_tracked(result.tracked);
-      })](tracker::Node* node) { node->UpdateUsage(known, caller); });
+      })](NodeClaims* claims, ClaimReplies* replies) {
+        claims->UpdateUsage(known, caller, replies);
+      });
   return call;
 }
 

@@ -17,6 +17,8 @@
 #include "services/process/workers.h"
 #include "services/tracker/host.h"
 #include "tracker/ground/uuid.h"
+#include "tracker/node/claim_replies.h"
+#include "tracker/node/node_claims.h"
 
 namespace grpc {
 class CallbackServerContext;
@@ -30,12 +32,10 @@ class ClaimCalls {
   // `host`, whose nodes are all made, and `metrics` outlive the calls.
   ClaimCalls(TrackerHost* host, Metrics* metrics);
 
-  grpc::ServerUnaryReactor* ClaimInstance(grpc::CallbackServerContext* context,
-                                          const berth::tracker::v1::ClaimInstanceRequest* request,
-                                          berth::tracker::v1::ClaimInstanceResponse* response);
-  grpc::ServerUnaryReactor* ClaimMove(grpc::CallbackServerContext* context,
-                                      const berth::tracker::v1::ClaimMoveRequest* request,
-                                      berth::tracker::v1::ClaimMoveResponse* response);
+  // Claims what an instance or a migration needs. `method`: the name of the RPC.
+  template <typename Request, typename Response>
+  grpc::ServerUnaryReactor* Claim(const char* method, grpc::CallbackServerContext* context,
+                                  const Request* request, Response* response);
   grpc::ServerUnaryReactor* AbortClaim(grpc::CallbackServerContext* context,
                                        const berth::tracker::v1::AbortClaimRequest* request,
                                        berth::tracker::v1::AbortClaimResponse* response);
@@ -50,14 +50,12 @@ class ClaimCalls {
   class Call;
   class Counts;
 
-  // Begins a call that claims by `claim`, a method of Node.
-  template <typename Request, typename Response, typename Method>
-  grpc::ServerUnaryReactor* Begin(grpc::CallbackServerContext* context, const char* method,
-                                  const Request* request, Response* response, Method claim);
-  // Runs `work` for the node on its thread, then lets the uplink send the writes that `work` left.
-  // Ends `call` with NODE_UNAVAILABLE if this host has no such node, and with OVERLOADED if too
-  // many calls wait for the node.
-  void Run(Call* call, const tracker::Uuid& node_uuid, std::function<void(tracker::Node*)> work);
+  using Work = std::function<void(tracker::NodeClaims*, tracker::ClaimReplies*)>;
+
+  // Runs `work` for the claims of the node on its thread, then lets the uplink send the writes that
+  // `work` left. Ends `call` with NODE_UNAVAILABLE if this host has no such node, and with OVERLOADED
+  // if too many calls wait for the node.
+  void Run(Call* call, const tracker::Uuid& node_uuid, Work work);
 
   TrackerHost* const host_;
   Metrics* const metrics_;

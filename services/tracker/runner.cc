@@ -29,6 +29,17 @@ void LogWarnings(const std::string& node, const std::vector<std::string>& warnin
   for (const std::string& warning : warnings) Log(LogLevel::kWarning, warning, {{"node", node}});
 }
 
+std::vector<std::string> TakeWarnings(tracker::Node* node) {
+  return node->Audits([](tracker::NodeAudits* audits) { return audits->TakeWarnings(); });
+}
+
+// When a pass should run to confirm an orphan of the last audit. Nothing: no orphan is to be
+// confirmed.
+std::optional<tracker::MonotonicTime> ConfirmAt(const tracker::Node& node) {
+  const std::shared_ptr<const tracker::Audit> audit = node.view().audit;
+  return audit == nullptr ? std::nullopt : audit->confirm_at;
+}
+
 }  // namespace
 
 NodeRunner::NodeRunner(tracker::Node* node, const tracker::PassSchedule::Options& schedule,
@@ -55,8 +66,8 @@ void NodeRunner::Request(PassCause cause, std::function<void()> done) {
 }
 
 void NodeRunner::RecordsChanged() {
-  LogWarnings(node_->name(), node_->TakeWarnings());
-  const std::optional<tracker::MonotonicTime> confirm = node_->confirm_at();
+  LogWarnings(node_->name(), TakeWarnings(node_));
+  const std::optional<tracker::MonotonicTime> confirm = ConfirmAt(*node_);
   tracker::MutexLock lock(&mutex_);
   if (confirm) schedule_.RequestAt(*confirm);
   changed_.NotifyAll();
@@ -108,7 +119,7 @@ void NodeRunner::Run() {
       ++passes_;
       ++results_[tracker::PassResultName(outcome.result)];
       last_duration_ = absl::FromChrono(Clock::now() - begun);
-      const std::optional<tracker::MonotonicTime> confirm = node_->confirm_at();
+      const std::optional<tracker::MonotonicTime> confirm = ConfirmAt(*node_);
       if (confirm) schedule_.RequestAt(*confirm);
       if (outcome.result == PassOutcome::Result::kNotReady) {
         schedule_.RequestAt(Clock::now() + kReconnectPause);
@@ -155,7 +166,7 @@ void NodeRunner::Log(const PassOutcome& outcome, const std::vector<PassCause>& c
                  {"parts", outcome.texts.accounting_parts},
                  {"ratios", outcome.texts.ratios},
                  {"cause", CauseNames(causes)}});
-  LogWarnings(name, node_->TakeWarnings());
+  LogWarnings(name, TakeWarnings(node_));
   LogWarnings(name, outcome.repairs);
 }
 

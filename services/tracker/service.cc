@@ -154,11 +154,11 @@ class TrackerService final : public pb::TrackerService::CallbackService {
 
   Reactor* ClaimInstance(Context* context, const pb::ClaimInstanceRequest* request,
                          pb::ClaimInstanceResponse* response) override {
-    return claims_.ClaimInstance(context, request, response);
+    return claims_.Claim("ClaimInstance", context, request, response);
   }
   Reactor* ClaimMove(Context* context, const pb::ClaimMoveRequest* request,
                      pb::ClaimMoveResponse* response) override {
-    return claims_.ClaimMove(context, request, response);
+    return claims_.Claim("ClaimMove", context, request, response);
   }
   Reactor* AbortClaim(Context* context, const pb::AbortClaimRequest* request,
                       pb::AbortClaimResponse* response) override {

@@ -109,7 +109,7 @@ void MadeUpFleet::Connect() {
 int64_t MadeUpFleet::registered() {
   int64_t count = 0;
   for (const std::unique_ptr<Host>& host : hosts_) {
-    if (!host->registered) host->registered = !host->node->acknowledged_digest().empty();
+    if (!host->registered) host->registered = !host->node->view().acknowledged_digest.empty();
     count += host->registered ? 1 : 0;
   }
   return count;

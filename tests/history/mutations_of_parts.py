@@ -165,8 +165,8 @@ PARTS = [
         "  return pinned + std::min(reserved, overhead_vcpus);\n",
         "  return pinned + (MUTANT ? 0 : std::min(reserved, overhead_vcpus));\n")]),
     # A change of the account alone waits for the next pass.
-    ("account-waits-for-pass", "tracker/tracker_libvirt_test", "NodeTest.AChangeOfTheAccountAloneIsReportedSoon", [(
-        "tracker/node/node.cc",
+    ("account-waits-for-pass", "tracker/tracker_test", "NodeAuditsTest.AChangeOfTheAccountAloneIsReportedSoon", [(
+        "tracker/node/node_reports.cc",
         "    account_due_ = now + kAccountPause;\n",
         "    if (!MUTANT) account_due_ = now + kAccountPause;\n")]),
     ("used-without-dedicated", "tracker/tracker_uplink_test",

@@ -12,7 +12,7 @@ FUNCTIONS_MAX = 29
 RATCHET = {
     ("placement/search", "RootSearch"): 42, ("placement/state", "PersistentMap"): 45, ("placement/state", "State"): 45,
     ("services/watch", "Teller"): 30, ("tracker/account", "NodeAccount"): 51, ("tracker/hypervisor", "Hypervisor"): 30,
-    ("tracker/node", "Node"): 62, ("tracker/uplink", "UplinkSession"): 34,
+    ("tracker/uplink", "UplinkSession"): 34,
 }
 
 CLASS = re.compile(r"^(?P<indent> *)(?:class|struct) (?:ABSL_\w+ |\[\[\w+\]\] )?(?P<name>\w+)(?: final)?(?: : [^;{]*)? \{$", re.M)

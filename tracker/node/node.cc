@@ -3,13 +3,11 @@
 #include <utility>
 
 #include "absl/time/clock.h"
-#include "tracker/audit/audit_keys.h"
 #include "tracker/audit/children.h"
 #include "tracker/audit/device_children.h"
-#include "tracker/audit/report.h"
 #include "tracker/audit/resources.h"
-#include "tracker/audit/traits.h"
 #include "tracker/ground/check.h"
+#include "tracker/ground/status_macros.h"
 
 namespace berth::tracker {
 namespace {
@@ -24,9 +22,10 @@ Node::Node(Options options, DeadlinePool* pool, HypervisorListener listener)
       hypervisor_({options_.configuration.uri, options_.surroundings.timeout}, pool,
                   std::move(listener)),
       observer_(options_.configuration, options_.surroundings, &hypervisor_),
-      name_(options_.configuration.name),
-      wanted_configuration_(std::make_shared<const NodeConfiguration>(options_.configuration)),
-      configuration_(wanted_configuration_) {}
+      audits_(absl::Now, options_.orphan_confirmation, &state_, &reports_, &added_traits_),
+      wanted_configuration_(std::make_shared<const NodeConfiguration>(options_.configuration)) {
+  state_.name = options_.configuration.name;
+}
 
 void Node::Configure(const NodeConfiguration& configuration) {
   FairLock lock(&mutex_);
@@ -46,8 +45,8 @@ absl::Status Node::FindIdentity() {
   BERTH_RETURN_IF_ERROR(
       added_traits_.Open(NodeDirectory(identity, options_.surroundings.state_path)));
   FairLock lock(&mutex_);
-  name_ = name;
-  account_.emplace(HostAndNode{options_.host, identity.uuid}, NodeResources());
+  state_.name = name;
+  state_.account.emplace(HostAndNode{options_.host, identity.uuid}, NodeResources());
   MutexLock own(&identity_mutex_);
   identity_ = std::move(identity);
   return absl::OkStatus();
@@ -66,14 +65,14 @@ absl::StatusOr<Facts> Node::Observe(const NodeConfiguration& configuration, Mono
     NodeResources resources;
     BERTH_RETURN_IF_ERROR(AddDevices(facts, configuration, &resources));
     FairLock lock(&mutex_);
-    const NodeAccount account(account_->self(), std::move(resources));
-    const Records* const records = records_ ? &*records_ : nullptr;
-    providers = DescribeChildren(facts, configuration, facts.uuid, name_, records).providers;
-    const DeviceChildren devices = DescribeDeviceChildren(configuration, facts.uuid, name_, account,
-                                                          facts.devices_known, records);
+    const NodeAccount account(state_.account->self(), std::move(resources));
+    const Records* const records = state_.records ? &*state_.records : nullptr;
+    providers = DescribeChildren(facts, configuration, facts.uuid, state_.name, records).providers;
+    const DeviceChildren devices = DescribeDeviceChildren(configuration, facts.uuid, state_.name,
+                                                          account, facts.devices_known, records);
     providers.insert(providers.end(), devices.children.providers.begin(),
                      devices.children.providers.end());
-    providers.push_back({facts.uuid, name_, Uuid(), {}, {}});
+    providers.push_back({facts.uuid, state_.name, Uuid(), {}, {}});
   }
   const absl::Status remembered =
       added_traits_.Remember(ConfiguredTraits(configuration.provider_entries, providers));
@@ -103,22 +102,16 @@ void Node::TakeFacts(absl::StatusOr<Facts> observed,
   FairLock lock(&mutex_);
   absl::Status error = observed.status();
   if (observed.ok()) {
-    const std::shared_ptr<const Audit> before = audit_;
-    std::shared_ptr<const Facts> facts = std::make_shared<const Facts>(*std::move(observed));
-    std::swap(facts_, facts);
-    std::swap(configuration_, configuration);
-    absl::StatusOr<std::shared_ptr<const Audit>> audit = AuditLocked(now, Cause::kPass);
-    error = audit.status();
-    if (audit.ok()) {
-      outcome->audit = *audit;
-      outcome->repairs = RepairLocked();
+    const std::shared_ptr<const Audit> before = state_.audit;
+    error = audits_.TakeFacts(std::make_shared<const Facts>(*std::move(observed)),
+                              std::move(configuration), now);
+    if (error.ok()) {
+      outcome->audit = state_.audit;
+      outcome->repairs = claims_.RepairRecords(options_.booted_at);
       audited_at_ = now;
-      outcome->changed = before == nullptr || before->digest.whole != (*audit)->digest.whole;
-      const bool degraded = facts_->degraded || !account_->faults().empty();
+      outcome->changed = before == nullptr || before->digest.whole != state_.audit->digest.whole;
+      const bool degraded = state_.facts->degraded || !state_.account->faults().empty();
       outcome->result = degraded ? PassOutcome::Result::kDegraded : PassOutcome::Result::kComplete;
-    } else {
-      std::swap(facts_, facts);  // the last good facts stay (T-68)
-      std::swap(configuration_, configuration);
     }
   }
   if (!error.ok()) {
@@ -126,92 +119,7 @@ void Node::TakeFacts(absl::StatusOr<Facts> observed,
     outcome->error = error;
   }
   outcome->ended_at = absl::Now();
-  last_ = *outcome;
-}
-
-absl::Status Node::TakeResourcesLocked() {
-  NodeResources resources = ResourcesOf(*facts_, *configuration_);
-  AddUnits(*facts_, *configuration_, account_->self().node_uuid, &resources);
-  BERTH_RETURN_IF_ERROR(AddDevices(*facts_, *configuration_, &resources));
-  BERTH_ASSIGN_OR_RETURN(claim_settings_, ClaimSettingsOf(*configuration_));
-  account_->SetResources(std::move(resources));
-  return absl::OkStatus();
-}
-
-absl::StatusOr<std::shared_ptr<const Audit>> Node::AuditLocked(MonotonicTime now, Cause cause) {
-  // After these checks nothing can fail, so the account gets only facts that stay.
-  BERTH_RETURN_IF_ERROR(VerifyFacts(*facts_));
-  if (cause == Cause::kPass) BERTH_RETURN_IF_ERROR(TakeResourcesLocked());
-  if (records_) account_->SetDeviceProviders(DeviceProvidersOf(name_, *records_));
-  const AddedTraits added_traits = added_traits_.traits();
-  BERTH_ASSIGN_OR_RETURN(
-      Audit audit,
-      RunAudit({.facts = facts_,
-                .records = records_ ? &*records_ : nullptr,
-                .configuration = *configuration_,
-                .node_uuid = account_->self().node_uuid,
-                .node_name = name_,
-                .before = audit_.get(),
-                .now = now,
-                .wall_now = absl::Now(),
-                .orphan_confirmation = absl::ToChronoNanoseconds(options_.orphan_confirmation),
-                .added_traits = &added_traits,
-                .account = &*account_,
-                .starting = outbox_.acknowledged_sequence() == 0}));
-  LeaveOutRefusedLocked(&audit.report);
-  warnings_.insert(warnings_.end(), audit.warnings.begin(), audit.warnings.end());
-  account_->SetOrphans(audit.report.accounting.orphans);
-  const std::shared_ptr<const Audit> before = audit_;
-  const bool drifted = DriftedLocked(audit);
-  audit_ = std::make_shared<const Audit>(std::move(audit));
-  changes_wait_ = false;
-  // A claim changes only the node's accounting, and placement made the claim itself. So the report
-  // can wait: a report for each claim would double the number of placement's writes.
-  const bool can_wait = cause == Cause::kPush && before != nullptr && !drifted &&
-                        before->digest.but_accounting == audit_->digest.but_accounting;
-  if (!can_wait) {
-    OfferLocked(cause == Cause::kPass, drifted, now);
-  } else if (!account_due_ && before->digest.whole != audit_->digest.whole) {
-    account_due_ = now + kAccountPause;
-  }
-  return audit_;
-}
-
-void Node::OfferLocked(bool pass, bool repair, MonotonicTime now) {
-  outbox_.Offer(audit_, pass, repair);
-  account_due_.reset();
-  NoteSettledLocked(now);
-}
-
-void Node::LeaveOutRefusedLocked(Report* report) const {
-  if (report->moves_resources) return;
-  std::vector<WantedHolding> left;
-  for (WantedHolding& holding : report->holdings) {
-    if (refused_holdings_.contains({holding.consumer_uuid, holding.generation})) continue;
-    left.push_back(std::move(holding));
-    if (heals_singly_) break;
-  }
-  report->holdings = std::move(left);
-}
-
-// Whether placement's providers differ from the acknowledged report, or allocations are missing. If
-// so, somebody else has changed values that the tracker decides about.
-bool Node::DriftedLocked(const Audit& audit) const {
-  if (!records_ || outbox_.acknowledged_digest().empty()) return false;
-  if (!audit.report.holdings.empty()) return true;
-  std::vector<WantedProvider> wanted = audit.report.providers;
-  for (WantedProvider& provider : wanted) {
-    for (const std::string& trait : unknown_traits_) provider.traits.erase(trait);
-  }
-  return Differs(wanted, records_->tree);
-}
-
-void Node::NoteSettledLocked(MonotonicTime now) {
-  if (outbox_.settled()) {
-    unsettled_since_.reset();
-  } else if (!unsettled_since_) {
-    unsettled_since_ = now;
-  }
+  state_.last = *outcome;
 }
 
 bool Node::AuditOverdue(MonotonicTime now) const {
@@ -220,19 +128,9 @@ bool Node::AuditOverdue(MonotonicTime now) const {
          now - *audited_at_ > kIntervalsToOverdue * *options_.pass_interval;
 }
 
-std::optional<MonotonicTime> Node::confirm_at() const {
-  FairLock lock(&mutex_);
-  return audit_ == nullptr ? std::nullopt : audit_->confirm_at;
-}
-
-std::vector<std::string> Node::TakeWarnings() {
-  FairLock lock(&mutex_);
-  return std::exchange(warnings_, {});
-}
-
 std::optional<Records> Node::records() const {
   FairLock lock(&mutex_);
-  return records_;
+  return state_.records;
 }
 
 Node::View Node::view() const {
@@ -240,27 +138,28 @@ Node::View Node::view() const {
   view.uri = options_.configuration.uri;
   view.connected = hypervisor_.connected();
   FairLock lock(&mutex_);
-  if (account_) view.uuid = account_->self().node_uuid;
-  view.name = name_;
-  view.last = last_;
-  view.audit = audit_;
-  view.has_records = records_.has_value();
-  view.standing = outbox_.standing();
-  view.sequence = outbox_.sequence();
-  view.acknowledged_sequence = outbox_.acknowledged_sequence();
-  view.settled = outbox_.settled();
-  view.unsettled_since = unsettled_since_;
-  view.reports_sent = outbox_.reports_sent();
-  view.reports_coalesced = outbox_.reports_coalesced();
-  view.reports_rejected = outbox_.reports_rejected();
+  if (state_.account) view.uuid = state_.account->self().node_uuid;
+  view.name = state_.name;
+  view.last = state_.last;
+  view.audit = state_.audit;
+  view.has_records = state_.records.has_value();
+  if (state_.records) view.told_up_to = state_.records->told_up_to;
+  const Outbox& outbox = reports_.outbox();
+  view.standing = outbox.standing();
+  view.sequence = outbox.sequence();
+  view.acknowledged_sequence = outbox.acknowledged_sequence();
+  view.acknowledged_digest = outbox.acknowledged_digest();
+  view.settled = outbox.settled();
+  view.unsettled_since = reports_.unsettled_since();
+  view.reports_sent = outbox.reports_sent();
+  view.reports_coalesced = outbox.reports_coalesced();
+  view.reports_rejected = outbox.reports_rejected();
   return view;
 }
 
 std::optional<Accounting> Node::accounting() const {
   FairLock lock(&mutex_);
-  if (audit_ == nullptr) return std::nullopt;
-  return Account(*facts_, *configuration_, records_ ? &*records_ : nullptr, audit_->report.orphans,
-                 &*account_);
+  return audits_.accounting();
 }
 
 std::optional<NodeIdentity> Node::identity() const {
@@ -270,7 +169,7 @@ std::optional<NodeIdentity> Node::identity() const {
 
 std::string Node::name() const {
   FairLock lock(&mutex_);
-  return name_;
+  return state_.name;
 }
 
 absl::StatusOr<IdentityCheck> Node::CheckRecords(const std::vector<NodeRecord>& records) {
@@ -292,16 +191,31 @@ absl::StatusOr<IdentityCheck> Node::CheckRecords(const std::vector<NodeRecord>& 
   return check;
 }
 
-void Node::Welcome(Standing standing, int64_t last_sequence) {
-  FairLock lock(&mutex_);
-  refused_holdings_.clear();
-  heals_singly_ = false;
-  outbox_.Welcome(standing, last_sequence);
+void Node::Disconnect() {
+  ClaimReplies replies;
+  const FairLock lock(&mutex_);
+  reports_.Disconnect();
+  claims_.Disconnect(&replies);
 }
 
-void Node::OrderSnapshot() {
+void Node::ChangeRecords(const std::function<bool(Records*, NodeAccount*)>& change,
+                         MonotonicTime now) {
+  ClaimReplies replies;
   FairLock lock(&mutex_);
-  outbox_.OrderSnapshot();
+  const bool first = !state_.records.has_value();
+  if (first) state_.records.emplace();
+  const bool changed = change(&*state_.records, &*state_.account);
+  if (first) {
+    audits_.AuditAtOnce(now);
+  } else if (changed) {
+    audits_.NoteChange(now);
+  }
+  claims_.RecordsCame(first, &replies);
+}
+
+void Node::WantAllRecords() {
+  FairLock lock(&mutex_);
+  if (state_.records) state_.records->told_up_to.reset();
 }
 
 }  // namespace berth::tracker

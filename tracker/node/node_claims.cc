@@ -1,11 +1,13 @@
-// The methods of Node that make claims, and let placement write them.
+// The functions of NodeClaims that make claims, and let placement write them.
+#include "tracker/node/node_claims.h"
+
 #include <algorithm>
+#include <type_traits>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "tracker/claims/refusal.h"
 #include "tracker/ground/boot_clock.h"
-#include "tracker/node/node.h"
 
 namespace berth::tracker {
 namespace {
@@ -15,32 +17,52 @@ using Write = RecordWrites::Write;
 
 constexpr std::chrono::seconds kTryAgain{2};
 
+// The claim of a move writes back the record of a guest that may run elsewhere, and would lose what
+// it cannot read. And the tracker does not know which CPUs and devices a record takes that it cannot
+// read.
+absl::Status CheckReadable(const NodeAccount& account, const OpenClaim& claim) {
+  if (const std::string missing = claim.instance.missing();
+      claim.migration.has_value() && !missing.empty()) {
+    return RefuseClaim(Refused::kNodeUnavailable,
+                       absl::StrCat("this tracker cannot read all of the record of instance ",
+                                    claim.instance.uuid.ToString(), ": ", missing));
+  }
+  const Assigned& chosen =
+      claim.migration.has_value() ? claim.instance.context->new_assigned : claim.instance.assigned;
+  if (chosen == Assigned()) return absl::OkStatus();
+  for (const AccountFault& fault : account.unreadable()) {
+    return RefuseClaim(Refused::kNodeUnavailable,
+                       absl::StrCat("the record of instance ", fault.instance_uuid.ToString(),
+                                    " cannot be read: ", fault.text));
+  }
+  return absl::OkStatus();
+}
+
+// What the claim takes must still count when the records say what the claim says.
+absl::Status CheckState(const NodeAccount& account, const OpenClaim& claim) {
+  if (account.CountsWhenRecorded(claim)) return absl::OkStatus();
+  return RefuseClaim(Refused::kWrongState,
+                     absl::StrCat("instance ", claim.instance.uuid.ToString(), " with vm_state `",
+                                  claim.instance.vm_state, "` and task_state `",
+                                  claim.instance.task_state, "` is neither built nor moved here"));
+}
+
 }  // namespace
 
-void Node::Replies::Add(Write write, const absl::StatusOr<ClaimResult>& result) {
-  for (ClaimCaller& caller : write.callers) replies_.emplace_back(std::move(caller), result);
-}
-
-void Node::Replies::Add(ClaimCaller caller, absl::StatusOr<ClaimResult> result) {
-  replies_.emplace_back(std::move(caller), std::move(result));
-}
-
-Node::Replies::~Replies() {
-  for (const auto& [caller, result] : replies_) caller.done(result);
-}
-
-absl::Status Node::CheckClaimsLocked(const ClaimCaller& caller) const {
-  const bool ready = audit_ != nullptr && last_.result != PassOutcome::Result::kNotReady;
-  if (ready || caller.gone()) return CheckWritesLocked(caller);
+absl::Status NodeClaims::CheckClaims(const ClaimCaller& caller) const {
+  const bool ready =
+      state_->audit != nullptr && state_->last.result != PassOutcome::Result::kNotReady;
+  if (ready || caller.gone()) return CheckWrites(caller);
   return RefuseClaim(Refused::kNodeUnavailable,
                      "the hypervisor does not answer, or was not audited yet");
 }
 
-absl::Status Node::CheckWritesLocked(const ClaimCaller& caller) const {
+absl::Status NodeClaims::CheckWrites(const ClaimCaller& caller) const {
   if (caller.gone())
     return RefuseClaim(Refused::kTooLate, "the deadline passed before the call began");
-  if (!records_) return RefuseClaim(Refused::kNodeUnavailable, "placement has sent no records yet");
-  switch (outbox_.standing()) {
+  if (!state_->records)
+    return RefuseClaim(Refused::kNodeUnavailable, "placement has sent no records yet");
+  switch (outbox_->standing()) {
     case Standing::kStandby:
       return RefuseClaim(Refused::kNodeUnavailable, "the node belongs to another tracker");
     case Standing::kRefused:
@@ -55,47 +77,9 @@ absl::Status Node::CheckWritesLocked(const ClaimCaller& caller) const {
   return RefuseClaim(Refused::kOverloaded, "too many claims wait for placement");
 }
 
-// The claim of a move writes back the record of a guest that may run elsewhere, and would lose what
-// it cannot read. And the tracker does not know which CPUs and devices a record takes that it cannot
-// read.
-absl::Status Node::CheckReadableLocked(const OpenClaim& claim) const {
-  if (const std::string missing = claim.instance.missing();
-      claim.migration.has_value() && !missing.empty()) {
-    return RefuseClaim(Refused::kNodeUnavailable,
-                       absl::StrCat("this tracker cannot read all of the record of instance ",
-                                    claim.instance.uuid.ToString(), ": ", missing));
-  }
-  const Assigned& chosen =
-      claim.migration.has_value() ? claim.instance.context->new_assigned : claim.instance.assigned;
-  if (chosen == Assigned()) return absl::OkStatus();
-  for (const AccountFault& fault : account_->unreadable()) {
-    return RefuseClaim(Refused::kNodeUnavailable,
-                       absl::StrCat("the record of instance ", fault.instance_uuid.ToString(),
-                                    " cannot be read: ", fault.text));
-  }
-  return absl::OkStatus();
-}
-
-// What the claim takes must still count when the records say what the claim says.
-absl::Status Node::CheckStateLocked(const OpenClaim& claim) const {
-  if (account_->CountsWhenRecorded(claim)) return absl::OkStatus();
-  return RefuseClaim(Refused::kWrongState,
-                     absl::StrCat("instance ", claim.instance.uuid.ToString(), " with vm_state `",
-                                  claim.instance.vm_state, "` and task_state `",
-                                  claim.instance.task_state, "` is neither built nor moved here"));
-}
-
-void Node::ClaimInstance(const InstanceClaim& request, ClaimCaller caller) {
-  Claim(request, tracker::ClaimInstance, std::move(caller));
-}
-
-void Node::ClaimMove(const MoveClaim& request, ClaimCaller caller) {
-  Claim(request, tracker::ClaimMove, std::move(caller));
-}
-
 // A repeat of the claim that is under way gets the answer that this claim will get.
-void Node::JoinLocked(const std::string& request_id, const std::string& body, ClaimCaller caller,
-                      Write* write, Replies* replies) const {
+void NodeClaims::Join(const std::string& request_id, const std::string& body, ClaimCaller caller,
+                      Write* write, ClaimReplies* replies) const {
   if (write->end == ClaimEnd::kRepair) {
     return replies->Add(std::move(caller),
                         RefuseClaim(Refused::kUnsettled,
@@ -106,15 +90,15 @@ void Node::JoinLocked(const std::string& request_id, const std::string& body, Cl
                                                        "a claim of the instance begins or ends"));
   }
   if (write->claim.body != body) return replies->Add(std::move(caller), RefuseReusedId(request_id));
-  AwaitLocked(std::move(caller), write, replies);
+  Await(std::move(caller), write, replies);
 }
 
 // A write outlives its session and its callers. So callers that have gone make way for repeats, and
 // without a session, whose end answers all callers, nobody waits.
-void Node::AwaitLocked(ClaimCaller caller, Write* write, Replies* replies) const {
+void NodeClaims::Await(ClaimCaller caller, Write* write, ClaimReplies* replies) const {
   const absl::Status unknown =
       RefuseClaim(Refused::kOutcomeUnknown, "placement has not answered yet");
-  if (outbox_.standing() == Standing::kNone) return replies->Add(std::move(caller), unknown);
+  if (outbox_->standing() == Standing::kNone) return replies->Add(std::move(caller), unknown);
   const auto gone = std::stable_partition(write->callers.begin(), write->callers.end(),
                                           [](const ClaimCaller& one) { return !one.gone(); });
   for (auto one = gone; one != write->callers.end(); ++one) {
@@ -124,26 +108,32 @@ void Node::AwaitLocked(ClaimCaller caller, Write* write, Replies* replies) const
   write->callers.push_back(std::move(caller));
 }
 
-template <typename Request, typename Take>
-void Node::Claim(const Request& request, Take take, ClaimCaller caller) {
-  Replies replies;
-  const FairLock lock(&mutex_);
+template <typename Request>
+void NodeClaims::Claim(const Request& request, ClaimCaller caller, ClaimReplies* replies) {
   const Uuid& uuid = request.instance.uuid;
   const absl::StatusOr<const OpenClaim*> known =
       answers_.Find(request.id, uuid, request.body, BootClock::now());
-  if (!known.ok()) return replies.Add(std::move(caller), known.status());
-  if (*known != nullptr) return replies.Add(std::move(caller), ClaimResult{**known});
+  if (!known.ok()) return replies->Add(std::move(caller), known.status());
+  if (*known != nullptr) return replies->Add(std::move(caller), ClaimResult{**known});
   if (Write* const write = writes_.FindInstance(uuid); write != nullptr) {
-    return JoinLocked(request.id, request.body, std::move(caller), write, &replies);
+    return Join(request.id, request.body, std::move(caller), write, replies);
   }
-  const absl::Status takes_claims = CheckClaimsLocked(caller);
+  constexpr auto kRule = [] {
+    if constexpr (std::is_same_v<Request, MoveClaim>) {
+      return ClaimMove;
+    } else {
+      return ClaimInstance;
+    }
+  }();
+  const absl::Status takes_claims = CheckClaims(caller);
   const absl::StatusOr<OpenClaim> claim =
-      takes_claims.ok() ? take(claim_settings_, request, &*account_) : takes_claims;
-  if (!claim.ok()) return replies.Add(std::move(caller), claim.status());
-  for (const absl::Status& status : {CheckReadableLocked(*claim), CheckStateLocked(*claim)}) {
+      takes_claims.ok() ? kRule(state_->claim_settings, request, &*state_->account) : takes_claims;
+  if (!claim.ok()) return replies->Add(std::move(caller), claim.status());
+  for (const absl::Status& status :
+       {CheckReadable(*state_->account, *claim), CheckState(*state_->account, *claim)}) {
     if (status.ok()) continue;
-    account_->Close(uuid, claim->id);
-    return replies.Add(std::move(caller), status);
+    state_->account->Close(uuid, claim->id);
+    return replies->Add(std::move(caller), status);
   }
   Write fresh;
   fresh.claim = *claim;
@@ -153,37 +143,38 @@ void Node::Claim(const Request& request, Take take, ClaimCaller caller) {
   writes_.Add(std::move(fresh));
 }
 
-std::optional<RecordWrites::Outgoing> Node::NextWrite(MonotonicTime now) {
-  Replies replies;
-  const FairLock lock(&mutex_);
-  const Standing standing = outbox_.standing();
+template void NodeClaims::Claim(const InstanceClaim&, ClaimCaller, ClaimReplies*);
+template void NodeClaims::Claim(const MoveClaim&, ClaimCaller, ClaimReplies*);
+
+std::optional<RecordWrites::Outgoing> NodeClaims::NextWrite(MonotonicTime now,
+                                                            ClaimReplies* replies) {
+  const Standing standing = outbox_->standing();
   if (standing == Standing::kNone || standing == Standing::kStandby ||
       standing == Standing::kRefused) {
     return std::nullopt;
   }
-  AnswerWaitersLocked(absl::OkStatus(), &replies);
+  waiters_.Answer(*state_->account, replies);
   for (Write& write : writes_.TakeAbandoned()) {
-    UndoLocked(std::move(write),
-               RefuseClaim(Refused::kTooLate, "the deadline passed before the write"), &replies);
+    Undo(std::move(write), RefuseClaim(Refused::kTooLate, "the deadline passed before the write"),
+         replies);
   }
   return writes_.Next(now);
 }
 
-bool Node::AnswerWrite(int64_t id, const absl::Status& answer, MonotonicTime now) {
-  Replies replies;
-  const FairLock lock(&mutex_);
+bool NodeClaims::AnswerWrite(int64_t id, const absl::Status& answer, MonotonicTime now,
+                             ClaimReplies* replies) {
   Write* const write = writes_.FindSent(id);
   if (write == nullptr) return false;
   if (write->end.has_value()) {
-    AnswerEndLocked(write, answer, &replies);
+    AnswerEnd(write, answer, replies);
   } else {
-    AnswerClaimLocked(write, answer, now, &replies);
+    AnswerClaim(write, answer, now, replies);
   }
   return true;
 }
 
-void Node::AnswerClaimLocked(Write* write, const absl::Status& answer, MonotonicTime now,
-                             Replies* replies) {
+void NodeClaims::AnswerClaim(Write* write, const absl::Status& answer, MonotonicTime now,
+                             ClaimReplies* replies) {
   const bool settled = answer.ok() || absl::IsAborted(answer) || absl::IsNotFound(answer) ||
                        absl::IsInvalidArgument(answer) || absl::IsPermissionDenied(answer);
   if (write->withdraws && !settled) {
@@ -194,46 +185,42 @@ void Node::AnswerClaimLocked(Write* write, const absl::Status& answer, Monotonic
   const Uuid uuid = write->claim.instance.uuid;
   // The answer to a withdrawal is a conflict if the claim was applied. Then the record, which came
   // before the answer, is on this node.
-  const bool applied =
-      write->withdraws ? absl::IsAborted(answer) && account_->HasClaim(write->claim) : answer.ok();
-  if (applied) return GrantLocked(writes_.Take(uuid), replies);
-  UndoLocked(writes_.Take(uuid),
-             answer.ok() ? RefuseClaim(Refused::kPlacementAway, "the claim was withdrawn")
-                         : RefusalBy(answer, false),
-             replies);
+  const bool applied = write->withdraws
+                           ? absl::IsAborted(answer) && state_->account->HasClaim(write->claim)
+                           : answer.ok();
+  if (applied) return Grant(writes_.Take(uuid), replies);
+  Undo(writes_.Take(uuid),
+       answer.ok() ? RefuseClaim(Refused::kPlacementAway, "the claim was withdrawn")
+                   : RefusalBy(answer, false),
+       replies);
 }
 
-void Node::GrantLocked(Write write, Replies* replies) {
-  account_->Close(write.claim.instance.uuid, write.claim.id);
+void NodeClaims::Grant(Write write, ClaimReplies* replies) {
+  state_->account->Close(write.claim.instance.uuid, write.claim.id);
   answers_.Keep(write.claim, BootClock::now());
   const ClaimResult result{write.claim};
-  replies->Add(std::move(write), result);
+  replies->Add(std::move(write.callers), result);
 }
 
-void Node::UndoLocked(Write write, const absl::Status& status, Replies* replies) {
-  if (!write.end.has_value()) account_->Close(write.claim.instance.uuid, write.claim.id);
-  replies->Add(std::move(write), status);
+void NodeClaims::Undo(Write write, const absl::Status& status, ClaimReplies* replies) {
+  if (!write.end.has_value()) state_->account->Close(write.claim.instance.uuid, write.claim.id);
+  replies->Add(std::move(write.callers), status);
 }
 
-void Node::Disconnect() {
-  Replies replies;
-  const FairLock lock(&mutex_);
-  outbox_.Disconnect();
-  AnswerWaitersLocked(RefuseClaim(Refused::kPlacementAway, "the session with placement ended"),
-                      &replies);
+void NodeClaims::Disconnect(ClaimReplies* replies) {
+  waiters_.AnswerAll(RefuseClaim(Refused::kPlacementAway, "the session with placement ended"),
+                     replies);
   for (Write& write : writes_.Disconnect()) {
     const bool unsent = write.state == RecordWrites::State::kUnsent;
     // Placement may have written the end of the claim.
     if (!unsent && GivesBack(write)) answers_.Forget(ClaimIdOf(write.claim));
-    UndoLocked(std::move(write),
-               unsent ? RefuseClaim(Refused::kPlacementAway, "the session with placement ended")
-                      : RefuseClaim(Refused::kOutcomeUnknown, "the answer of placement was lost"),
-               &replies);
+    Undo(std::move(write),
+         unsent ? RefuseClaim(Refused::kPlacementAway, "the session with placement ended")
+                : RefuseClaim(Refused::kOutcomeUnknown, "the answer of placement was lost"),
+         replies);
   }
-  for (ClaimCaller& caller : writes_.TakeCallers()) {
-    replies.Add(std::move(caller),
-                RefuseClaim(Refused::kOutcomeUnknown, "the answer of placement was lost"));
-  }
+  replies->Add(writes_.TakeCallers(),
+               RefuseClaim(Refused::kOutcomeUnknown, "the answer of placement was lost"));
 }
 
 }  // namespace berth::tracker

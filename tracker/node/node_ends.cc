@@ -1,4 +1,4 @@
-// The methods of Node that end claims, that repair records, and that wait for records.
+// The functions of NodeClaims that end claims, that repair records, and that wait for records.
 #include <iterator>
 #include <optional>
 #include <utility>
@@ -11,7 +11,7 @@
 #include "tracker/ground/check.h"
 #include "tracker/ground/status_macros.h"
 #include "tracker/ground/uuid.h"
-#include "tracker/node/node.h"
+#include "tracker/node/node_claims.h"
 
 namespace berth::tracker {
 namespace {
@@ -52,46 +52,36 @@ absl::Status CheckWhole(const OpenClaim& claim) {
                    "; to end the claim, upgrade the tracker, or change the records in placement"));
 }
 
-// When the record of the instance, or of its open claim if there is no other, was last changed. A
-// record may be large, so it is not copied. Nothing: neither is known.
-std::optional<absl::Time> UpdatedAt(const NodeAccount& account, const Uuid& instance_uuid) {
-  const auto recorded = account.instances().find(instance_uuid);
-  if (recorded != account.instances().end()) return recorded->second.updated_at;
-  const OpenClaim* const claim = account.OpenClaimOf(instance_uuid);
-  return claim == nullptr ? std::nullopt : std::make_optional(claim->instance.updated_at);
-}
-
-}  // namespace
-
 // The records of the claim with this id, which the instance has on this node. Nothing: there is no
 // such claim.
-std::optional<OpenClaim> Node::FindRecordedLocked(const Uuid& instance_uuid,
-                                                  const std::string& claim_id, ClaimEnd end) const {
-  const std::optional<Instance> instance = account_->FindInstance(instance_uuid);
+std::optional<OpenClaim> FindRecorded(const NodeAccount& account, const Uuid& instance_uuid,
+                                      const std::string& claim_id, ClaimEnd end) {
+  const std::optional<Instance> instance = account.FindInstance(instance_uuid);
   if (!instance) return std::nullopt;
   OpenClaim claim;
   claim.instance = *instance;
-  const Migration* const migration = account_->FindMigration(UuidOrNil(claim_id));
+  const Migration* const migration = account.FindMigration(UuidOrNil(claim_id));
   if (migration == nullptr) {
     const bool known = instance->claimed_generation != 0 && ClaimIdOf(claim) == claim_id &&
-                       account_->HasClaim(claim);
+                       account.HasClaim(claim);
     return known ? std::make_optional(claim) : std::nullopt;
   }
   const bool over = StatusOf(migration->status).progress == Progress::kOver;
   if (over || migration->instance_uuid != instance_uuid) return std::nullopt;
-  if (!IsOnSide(account_->self(), *migration, end)) return std::nullopt;
+  if (!IsOnSide(account.self(), *migration, end)) return std::nullopt;
   claim.migration = *migration;
-  if (end == ClaimEnd::kAbort && !account_->HasClaim(claim)) return std::nullopt;
+  if (end == ClaimEnd::kAbort && !account.HasClaim(claim)) return std::nullopt;
   return claim;
 }
 
 // The write that ends the claim. Nothing: the claim must stay.
-absl::StatusOr<std::optional<Write>> Node::EndOfLocked(const OpenClaim& claim, ClaimEnd end) {
+absl::StatusOr<std::optional<Write>> EndOf(const OpenClaim& claim, ClaimEnd end,
+                                           NodeAccount* account) {
   std::optional<Ending> ending;
   if (end == ClaimEnd::kAbort) {
     if (!claim.migration && !IsClaimOnly(claim.instance)) return std::optional<Write>();
     BERTH_RETURN_IF_ERROR(CheckWhole(claim));  // Abort may close the claim
-    ending = Abort(claim, &*account_);
+    ending = Abort(claim, account);
     if (!ending) return std::optional<Write>();
   } else {
     absl::StatusOr<Ending> moved = end == ClaimEnd::kConfirm
@@ -111,43 +101,42 @@ absl::StatusOr<std::optional<Write>> Node::EndOfLocked(const OpenClaim& claim, C
   return std::make_optional(std::move(write));
 }
 
-void Node::AbortClaim(const std::string& claim_id, ClaimCaller caller) {
-  Replies replies;
-  const FairLock lock(&mutex_);
+}  // namespace
+
+void NodeClaims::Abort(const std::string& claim_id, ClaimCaller caller, ClaimReplies* replies) {
   Write* const write = writes_.FindClaim(claim_id);
   if (write == nullptr || write->end.has_value()) {
     const Migration* const migration =
-        account_ ? account_->FindMigration(UuidOrNil(claim_id)) : nullptr;
+        state_->account ? state_->account->FindMigration(UuidOrNil(claim_id)) : nullptr;
     const Uuid instance = migration != nullptr ? migration->instance_uuid
                                                : UuidOrNil(claim_id.substr(0, claim_id.find('/')));
-    return EndLocked(instance, claim_id, ClaimEnd::kAbort, std::move(caller), &replies);
+    return End(instance, claim_id, ClaimEnd::kAbort, std::move(caller), replies);
   }
   if (write->state != RecordWrites::State::kUnsent) {
-    return replies.Add(std::move(caller),
-                       RefuseClaim(Refused::kUnsettled, "the claim waits for placement's answer"));
+    return replies->Add(std::move(caller),
+                        RefuseClaim(Refused::kUnsettled, "the claim waits for placement's answer"));
   }
   const OpenClaim claim = write->claim;
-  UndoLocked(writes_.Take(claim.instance.uuid),
-             RefuseClaim(Refused::kRecordConflict, "the claim was aborted"), &replies);
-  replies.Add(std::move(caller), ClaimResult{claim, true});
+  Undo(writes_.Take(claim.instance.uuid),
+       RefuseClaim(Refused::kRecordConflict, "the claim was aborted"), replies);
+  replies->Add(std::move(caller), ClaimResult{claim, true});
 }
 
-void Node::DropMoveClaim(const MoveDrop& request, ClaimCaller caller) {
-  Replies replies;
-  const FairLock lock(&mutex_);
-  EndLocked(request.instance_uuid, request.migration_uuid.ToString(), request.side,
-            std::move(caller), &replies);
+void NodeClaims::DropMove(const MoveDrop& request, ClaimCaller caller, ClaimReplies* replies) {
+  End(request.instance_uuid, request.migration_uuid.ToString(), request.side, std::move(caller),
+      replies);
 }
 
-void Node::EndLocked(const Uuid& instance_uuid, const std::string& claim_id, ClaimEnd end,
-                     ClaimCaller caller, Replies* replies) {
+void NodeClaims::End(const Uuid& instance_uuid, const std::string& claim_id, ClaimEnd end,
+                     ClaimCaller caller, ClaimReplies* replies) {
   Write* const write = writes_.FindInstance(instance_uuid);
   if (write != nullptr && write->end == end && ClaimIdOf(write->claim) == claim_id) {
-    return AwaitLocked(std::move(caller), write, replies);
+    return Await(std::move(caller), write, replies);
   }
-  const absl::Status writes = CheckWritesLocked(caller);
+  const absl::Status writes = CheckWrites(caller);
   if (!writes.ok()) return replies->Add(std::move(caller), writes);
-  const std::optional<OpenClaim> claim = FindRecordedLocked(instance_uuid, claim_id, end);
+  const std::optional<OpenClaim> claim =
+      FindRecorded(*state_->account, instance_uuid, claim_id, end);
   if (!claim && end != ClaimEnd::kAbort) return replies->Add(std::move(caller), ClaimResult());
   if (!claim) {
     return replies->Add(std::move(caller),
@@ -159,29 +148,30 @@ void Node::EndLocked(const Uuid& instance_uuid, const std::string& claim_id, Cla
                         RefuseClaim(Refused::kUnsettled,
                                     "another write of the instance waits for placement's answer"));
   }
-  absl::StatusOr<std::optional<Write>> fresh = EndOfLocked(*claim, end);
+  absl::StatusOr<std::optional<Write>> fresh = EndOf(*claim, end, &*state_->account);
   if (!fresh.ok()) return replies->Add(std::move(caller), fresh.status());
   if (!*fresh) return replies->Add(std::move(caller), ClaimResult{*claim});
   (*fresh)->callers.push_back(std::move(caller));
   writes_.Add(**std::move(fresh));
 }
 
-void Node::AnswerEndLocked(Write* write, const absl::Status& answer, Replies* replies) {
+void NodeClaims::AnswerEnd(Write* write, const absl::Status& answer, ClaimReplies* replies) {
   const Uuid uuid = write->claim.instance.uuid;
   const std::string claim_id = ClaimIdOf(write->claim);
   // Without a record there is nothing to write: the claim is gone (T-166).
   if (answer.ok() || absl::IsNotFound(answer)) {
     if (GivesBack(*write)) answers_.Forget(claim_id);
     const OpenClaim claim = write->claim;
-    return replies->Add(writes_.Take(uuid), ClaimResult{claim, true});
+    return replies->Add(writes_.Take(uuid).callers, ClaimResult{claim, true});
   }
   if (write->end == ClaimEnd::kRepair) {
     failed_repairs_.push_back(absl::StrCat("placement has not written the record of instance ",
                                            uuid.ToString(), ": ", answer.message()));
   } else if (absl::IsAborted(answer) && ++write->tries < kTriesMax) {
-    const std::optional<OpenClaim> claim = FindRecordedLocked(uuid, claim_id, *write->end);
+    const std::optional<OpenClaim> claim =
+        FindRecorded(*state_->account, uuid, claim_id, *write->end);
     absl::StatusOr<std::optional<Write>> again;
-    if (claim) again = EndOfLocked(*claim, *write->end);
+    if (claim) again = EndOf(*claim, *write->end, &*state_->account);
     if (again.ok() && *again) {
       write->claim = *claim;
       write->instance = std::move((*again)->instance);
@@ -190,16 +180,17 @@ void Node::AnswerEndLocked(Write* write, const absl::Status& answer, Replies* re
       return;
     }
   }
-  replies->Add(writes_.Take(uuid), RefusalBy(answer, true));
+  replies->Add(writes_.Take(uuid).callers, RefusalBy(answer, true));
 }
 
-std::vector<std::string> Node::RepairLocked() {
+std::vector<std::string> NodeClaims::RepairRecords(absl::Time booted_at) {
   const ClaimCaller caller = {[](const absl::StatusOr<ClaimResult>&) {}, [] { return false; }};
   std::vector<std::string> texts = std::exchange(failed_repairs_, {});
-  std::set<Uuid> guests;
-  for (const Guest& guest : facts_->guests) guests.insert(guest.uuid);
-  std::vector<Repair> repairs = FindRepairs(*account_, guests);
-  for (Interruption& found : FindInterrupted(*account_, facts_->guests, options_.booted_at)) {
+  const std::vector<Guest>& guests = state_->facts->guests;
+  std::set<Uuid> uuids;
+  for (const Guest& guest : guests) uuids.insert(guest.uuid);
+  std::vector<Repair> repairs = FindRepairs(*state_->account, uuids);
+  for (Interruption& found : FindInterrupted(*state_->account, guests, booted_at)) {
     const auto first = first_generations_.find(found.instance.uuid);
     if (first == first_generations_.end() || first->second != found.instance.generation) continue;
     if (found.changes) {
@@ -211,8 +202,8 @@ std::vector<std::string> Node::RepairLocked() {
   }
   for (Repair& repair : repairs) {
     const Uuid& uuid = repair.instance.uuid;
-    if (!CheckWritesLocked(caller).ok() || writes_.FindInstance(uuid) != nullptr ||
-        account_->OpenClaimOf(uuid) != nullptr) {
+    if (!CheckWrites(caller).ok() || writes_.FindInstance(uuid) != nullptr ||
+        state_->account->OpenClaimOf(uuid) != nullptr) {
       continue;
     }
     texts.push_back(std::move(repair.text));
@@ -228,43 +219,25 @@ std::vector<std::string> Node::RepairLocked() {
   return texts;
 }
 
-void Node::UpdateUsage(const Instance& known, ClaimCaller caller) {
-  Replies replies;
-  const FairLock lock(&mutex_);
-  const absl::Status writes = CheckWritesLocked(caller);
-  if (!writes.ok()) return replies.Add(std::move(caller), writes);
+void NodeClaims::UpdateUsage(const Instance& known, ClaimCaller caller, ClaimReplies* replies) {
+  const absl::Status writes = CheckWrites(caller);
+  if (!writes.ok()) return replies->Add(std::move(caller), writes);
   if (waiters_.size() >= RecordWrites::kMax) {
-    return replies.Add(std::move(caller),
-                       RefuseClaim(Refused::kOverloaded, "too many callers wait for records"));
+    return replies->Add(std::move(caller),
+                        RefuseClaim(Refused::kOverloaded, "too many callers wait for records"));
   }
-  waiters_.emplace_back(known, std::move(caller));
-  AnswerWaitersLocked(absl::OkStatus(), &replies);
+  waiters_.Add(known, std::move(caller));
+  waiters_.Answer(*state_->account, replies);
 }
 
-// The times of two records tell which one is newer; their generations do not. A record with the
-// same time as the one that the caller knows comes from the same commit, and so is at least as new.
-void Node::AnswerWaitersLocked(const absl::Status& status, Replies* replies) {
-  for (auto waiter = waiters_.begin(); waiter != waiters_.end();) {
-    const auto& [known, caller] = *waiter;
-    const bool tracked = account_->IsTracked(known.uuid);
-    const std::optional<absl::Time> updated_at = UpdatedAt(*account_, known.uuid);
-    const bool newer =
-        updated_at && known.updated_at > absl::InfinitePast() && *updated_at >= known.updated_at;
-    std::optional<absl::StatusOr<ClaimResult>> answer;
-    if (!status.ok()) {
-      answer = status;
-    } else if (!tracked || newer || account_->HasInstance(known.uuid, known.generation)) {
-      answer = ClaimResult{{}, false, tracked};
-    } else if (caller.gone()) {
-      answer = RefuseClaim(Refused::kTooLate, "placement has not sent the record yet");
+void NodeClaims::RecordsCame(bool first, ClaimReplies* replies) {
+  if (!state_->account) return;
+  if (first) {
+    for (const auto& [uuid, instance] : state_->account->instances()) {
+      first_generations_[uuid] = instance.generation;
     }
-    if (!answer) {
-      ++waiter;
-      continue;
-    }
-    replies->Add(std::move(waiter->second), *std::move(answer));
-    waiter = waiters_.erase(waiter);
   }
+  waiters_.Answer(*state_->account, replies);
 }
 
 }  // namespace berth::tracker

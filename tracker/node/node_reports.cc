@@ -1,10 +1,9 @@
-// The methods of Node that take placement's records, and report to placement.
+#include "tracker/node/node_reports.h"
+
 #include <algorithm>
-#include <utility>
 
 #include "tracker/audit/device_children.h"
 #include "tracker/audit/traits.h"
-#include "tracker/node/node.h"
 
 namespace berth::tracker {
 namespace {
@@ -24,71 +23,85 @@ bool NamesTrait(const Report& report, const std::string& trait) {
 
 }  // namespace
 
-void Node::ChangeRecords(const std::function<bool(Records*, NodeAccount*)>& change,
-                         MonotonicTime now) {
-  Replies replies;
-  FairLock lock(&mutex_);
-  const bool first = !records_.has_value();
-  if (first) records_.emplace();
-  const bool changed = change(&*records_, &*account_);
-  if (first && account_) {
-    for (const auto& [uuid, instance] : account_->instances()) {
-      first_generations_[uuid] = instance.generation;
-    }
+void NodeReports::LeaveOutRefused(Report* report) const {
+  if (report->moves_resources) return;
+  std::vector<WantedHolding> left;
+  for (WantedHolding& holding : report->holdings) {
+    if (refused_holdings_.contains({holding.consumer_uuid, holding.generation})) continue;
+    left.push_back(std::move(holding));
+    if (heals_singly_) break;
   }
-  if (facts_ && first) {
-    AuditLocked(now, Cause::kRecords).status().IgnoreError();
-  } else if (facts_ && changed) {
-    changes_wait_ = true;
-    if (now >= audit_changes_at_) AuditChangesLocked(now);
+  report->holdings = std::move(left);
+}
+
+void NodeReports::Take(const Audit* before, Cause cause, MonotonicTime now) {
+  const ReportDigest& digest = state_->audit->digest;
+  const bool drifted = Drifted();
+  // A claim changes only the node's accounting, and placement made the claim itself. So the report
+  // can wait: a report for each claim would double the number of placement's writes.
+  const bool can_wait = cause == Cause::kPush && before != nullptr && !drifted &&
+                        before->digest.but_accounting == digest.but_accounting;
+  if (!can_wait) {
+    Offer(cause == Cause::kPass, drifted, now);
+  } else if (!account_due_ && before->digest.whole != digest.whole) {
+    account_due_ = now + kAccountPause;
   }
-  AnswerWaitersLocked(absl::OkStatus(), &replies);
 }
 
-void Node::AuditChangesLocked(MonotonicTime now) {
-  AuditLocked(now, Cause::kPush).status().IgnoreError();
-  audit_changes_at_ = now + kAuditPause;
+void NodeReports::OfferDue(MonotonicTime now) {
+  if (account_due_ && now >= *account_due_) Offer(/*pass=*/false, /*repair=*/false, now);
 }
 
-bool Node::AuditChanges(MonotonicTime now) {
-  FairLock lock(&mutex_);
-  const bool audits = changes_wait_ && now >= audit_changes_at_;
-  if (audits) AuditChangesLocked(now);
-  if (account_due_ && now >= *account_due_) OfferLocked(/*pass=*/false, /*repair=*/false, now);
-  return audits;
+std::optional<Outbox::Outgoing> NodeReports::Next(MonotonicTime now) {
+  if (account_due_ && outbox_.HasReport()) Offer(/*pass=*/false, /*repair=*/false, now);
+  return outbox_.Next();
 }
 
-std::optional<MonotonicTime> Node::changes_due() const {
-  FairLock lock(&mutex_);
-  std::optional<MonotonicTime> due = account_due_;
-  if (changes_wait_) due = std::min(due.value_or(audit_changes_at_), audit_changes_at_);
-  return due;
+void NodeReports::Offer(bool pass, bool repair, MonotonicTime now) {
+  outbox_.Offer(state_->audit, pass, repair);
+  account_due_.reset();
+  NoteSettled(now);
 }
 
-std::optional<Outbox::Outgoing> Node::NextReport(MonotonicTime now,
-                                                 std::optional<Records>* records) {
-  FairLock lock(&mutex_);
-  // The first report waits for the records, because without records the audit finds no orphans.
-  if (!records_) return std::nullopt;
-  if (changes_wait_ && outbox_.HasReport()) AuditChangesLocked(now);
-  if (account_due_ && outbox_.HasReport()) OfferLocked(/*pass=*/false, /*repair=*/false, now);
-  std::optional<Outbox::Outgoing> report = outbox_.Next();
-  if (report) *records = records_;
-  return report;
+// Whether placement's providers differ from the acknowledged report, or allocations are missing. If
+// so, somebody else has changed values that the tracker decides about.
+bool NodeReports::Drifted() const {
+  if (!state_->records || outbox_.acknowledged_digest().empty()) return false;
+  const Report& report = state_->audit->report;
+  if (!report.holdings.empty()) return true;
+  std::vector<WantedProvider> wanted = report.providers;
+  for (WantedProvider& provider : wanted) {
+    for (const std::string& trait : unknown_traits_) provider.traits.erase(trait);
+  }
+  return Differs(wanted, state_->records->tree);
 }
 
-void Node::Acknowledge(int64_t sequence, const std::map<Uuid, int64_t>& generations,
-                       const std::vector<std::string>& unknown_traits, MonotonicTime now) {
-  FairLock lock(&mutex_);
+void NodeReports::NoteSettled(MonotonicTime now) {
+  if (outbox_.settled()) {
+    unsettled_since_.reset();
+  } else if (!unsettled_since_) {
+    unsettled_since_ = now;
+  }
+}
+
+void NodeReports::Welcome(Standing standing, int64_t last_sequence) {
+  refused_holdings_.clear();
+  heals_singly_ = false;
+  outbox_.Welcome(standing, last_sequence);
+}
+
+void NodeReports::Acknowledge(int64_t sequence, const std::map<Uuid, int64_t>& generations,
+                              const std::vector<std::string>& unknown_traits, MonotonicTime now) {
   const std::optional<Outbox::Outgoing> flight = outbox_.in_flight();
   if (!outbox_.Acknowledge(sequence)) return;
   for (const std::string& trait : unknown_traits) {
     if (NamesTrait(flight->audit->report, trait)) unknown_traits_.insert(trait);
   }
-  if (!records_) records_.emplace();
+  if (!state_->records) state_->records.emplace();
+  Records* const records = &*state_->records;
   for (const WantedProvider& wanted : flight->audit->report.providers) {
-    KnownProvider* known = FindProvider(&*records_, wanted.uuid);
-    if (known == nullptr) known = &records_->tree.emplace_back();
+    KnownProvider* known = FindProvider(records, wanted.uuid);
+    if (known == nullptr) known = &records->tree.emplace_back();
     known->uuid = wanted.uuid;
     known->name = wanted.name;
     known->parent_uuid = wanted.parent_uuid;
@@ -96,22 +109,20 @@ void Node::Acknowledge(int64_t sequence, const std::map<Uuid, int64_t>& generati
     known->traits = EffectiveTraits(known->traits, wanted.traits);
     for (const std::string& trait : unknown_traits_) known->traits.erase(trait);
     for (const auto& [trait, present] : wanted.traits) {
-      if (!present) added_traits_.Forget(wanted.uuid, trait);
+      if (!present) added_traits_->Forget(wanted.uuid, trait);
     }
   }
   for (const auto& [uuid, generation] : generations) {
-    KnownProvider* const known = FindProvider(&*records_, uuid);
+    KnownProvider* const known = FindProvider(records, uuid);
     if (known != nullptr) known->generation = generation;
   }
-  account_->SetDeviceProviders(DeviceProvidersOf(name_, *records_));  // T-263
-  NoteSettledLocked(now);
+  state_->account->SetDeviceProviders(DeviceProvidersOf(state_->name, *records));  // T-263
+  NoteSettled(now);
 }
 
-bool Node::Reject(int64_t sequence, bool again, std::optional<std::vector<KnownProvider>> tree,
-                  MonotonicTime now) {
-  FairLock lock(&mutex_);
+std::optional<bool> NodeReports::Reject(int64_t sequence, bool again) {
   const std::optional<Outbox::Outgoing> flight = outbox_.in_flight();
-  if (!outbox_.Reject(sequence, again)) return true;
+  if (!outbox_.Reject(sequence, again)) return std::nullopt;
   const Report& refused = flight->audit->report;
   // Placement does not say which one of several consumers it refused.
   if (!again && refused.holdings.size() > 1) heals_singly_ = true;
@@ -119,27 +130,7 @@ bool Node::Reject(int64_t sequence, bool again, std::optional<std::vector<KnownP
     const WantedHolding& holding = refused.holdings[0];
     refused_holdings_.emplace(holding.consumer_uuid, holding.generation);
   }
-  if (tree) {
-    if (!records_) records_.emplace();
-    records_->tree = *std::move(tree);
-    if (facts_) AuditLocked(now, Cause::kRecords).status().IgnoreError();
-  }
   return again || !refused.moves_resources;
-}
-
-std::string Node::acknowledged_digest() const {
-  FairLock lock(&mutex_);
-  return outbox_.acknowledged_digest();
-}
-
-std::optional<LedgerRevision> Node::told_up_to() const {
-  FairLock lock(&mutex_);
-  return records_ ? records_->told_up_to : std::nullopt;
-}
-
-void Node::WantAllRecords() {
-  FairLock lock(&mutex_);
-  if (records_) records_->told_up_to.reset();
 }
 
 }  // namespace berth::tracker

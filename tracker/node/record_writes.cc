@@ -9,7 +9,7 @@
 namespace berth::tracker {
 
 void RecordWrites::Add(Write write) {
-  // Node looks for a write of the instance before it makes one, under the same lock.
+  // NodeClaims looks for a write of the instance before it makes one, under the same lock.
   BERTH_CHECK(FindInstance(write.claim.instance.uuid) == nullptr);
   writes_.emplace(++last_id_, std::move(write));
 }

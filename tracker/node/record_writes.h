@@ -1,5 +1,6 @@
 // RecordWrites: the writes of records with which the claims of a node, the ends of claims, and the
-// repairs of a pass get into placement's ledger. Each write waits to be sent, waits for its answer, or is in doubt.
+// repairs of a pass get into placement's ledger. Each write waits to be sent, waits for its answer,
+// or is in doubt.
 //
 // Sends nothing itself. Not thread-safe; the node's lock protects it.
 //
@@ -14,26 +15,18 @@
 
 #include <chrono>
 #include <cstdint>
-#include <functional>
 #include <map>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "absl/status/status.h"
-#include "absl/status/statusor.h"
 #include "tracker/account/open_claim.h"
 #include "tracker/audit/accounting.h"
 #include "tracker/ground/uuid.h"
+#include "tracker/node/claim_replies.h"
 
 namespace berth::tracker {
-
-// What the callers of the methods of Node that make and end claims get.
-struct ClaimResult {
-  OpenClaim claim;
-  bool ended = false;    // the instance had the claim, and has it no more
-  bool tracked = false;  // UpdateUsage: the instance counts on the node
-};
 
 // How a claim ends.
 enum class ClaimEnd {
@@ -41,14 +34,6 @@ enum class ClaimEnd {
   kConfirm,  // the source of a move gives up what it kept for a way back
   kRevert,   // the destination of a move gives up what was claimed there
   kRepair,   // no claim ends: a pass corrects the records
-};
-
-struct ClaimCaller {
-  // Called exactly once, by any thread, without any lock of the node.
-  std::function<void(const absl::StatusOr<ClaimResult>&)> done;
-  // Whether the caller has gone, or its deadline has passed. May be called at any time, also after
-  // `done`, and with the node's lock held.
-  std::function<bool()> gone;
 };
 
 class RecordWrites {

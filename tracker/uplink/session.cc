@@ -27,16 +27,15 @@ bool NotReady(const Node& node) {
   return node.view().last.result == PassOutcome::Result::kNotReady;
 }
 
-void AddDigest(const Uuid& uuid, const Node& node, v1::Hello* hello) {
+void AddDigest(const Node::View& view, v1::Hello* hello) {
   v1::NodeDigest* const digest = hello->add_nodes();
-  digest->set_node_uuid(uuid.ToString());
-  digest->set_node_name(node.name());
-  digest->set_digest(node.acknowledged_digest());
-  const std::optional<LedgerRevision> told = node.told_up_to();
-  if (!told) return;
-  digest->mutable_pushed_revision()->set_epoch(told->epoch);
-  digest->mutable_pushed_revision()->set_number(told->number);
-  digest->mutable_pushed_revision()->set_batch(told->batch);
+  digest->set_node_uuid(view.uuid.ToString());
+  digest->set_node_name(view.name);
+  digest->set_digest(view.acknowledged_digest);
+  if (!view.told_up_to) return;
+  digest->mutable_pushed_revision()->set_epoch(view.told_up_to->epoch);
+  digest->mutable_pushed_revision()->set_number(view.told_up_to->number);
+  digest->mutable_pushed_revision()->set_batch(view.told_up_to->batch);
 }
 
 }  // namespace
@@ -139,7 +138,9 @@ void UplinkSession::Work() {
     Hear(response_);
   }
   bool audited = false;
-  for (Node* const node : nodes_) audited = node->AuditChanges(Clock::now()) || audited;
+  for (Node* const node : nodes_) {
+    audited |= node->Audits([](NodeAudits* audits) { return audits->AuditChanges(Clock::now()); });
+  }
   if ((hears && !stops) || audited) callbacks_.records_changed();
   if (!welcomed() && Clock::now() >= patience_) {
     context_.TryCancel();
@@ -161,7 +162,10 @@ UplinkSession::Clock::time_point UplinkSession::NextDue(bool silent) const {
   if (silent) return Clock::now() + kLong;  // something that is due has to wait, too
   Clock::time_point due = next_beat_;
   for (const auto& [node, when] : not_before_) due = std::min(due, when);
-  for (const Node* const node : nodes_) due = std::min(due, node->changes_due().value_or(due));
+  for (Node* const node : nodes_) {
+    due = std::min(due,
+                   node->Audits([&](NodeAudits* audits) { return audits->due(); }).value_or(due));
+  }
   return due;
 }
 
@@ -208,7 +212,7 @@ bool UplinkSession::MakeHello() {
   }
   if (known.empty() || known == greeted_) return false;
   v1::Hello* const hello = request_.mutable_hello();
-  for (const auto& [uuid, node] : known) AddDigest(uuid, *node, hello);
+  for (const auto& [uuid, node] : known) AddDigest(node->view(), hello);
   greeted_ = std::move(known);
   hello->set_host(options_.host);
   hello->set_binary(options_.binary);
@@ -230,11 +234,16 @@ bool UplinkSession::MakeHello() {
 bool UplinkSession::MakeRecordWrite() {
   if (writes_unanswered_ >= kWritesUnansweredMax) return false;
   for (Node* const node : nodes_) {
-    while (const std::optional<RecordWrites::Outgoing> write = node->NextWrite(Clock::now())) {
+    const auto next = [](NodeClaims* claims, ClaimReplies* replies) {
+      return claims->NextWrite(Clock::now(), replies);
+    };
+    while (const std::optional<RecordWrites::Outgoing> write = node->Claims(next)) {
       v1::RecordWrite wire = WireWrite(*write, node->identity()->uuid);
       // Each refusal takes the write away from the node.
       if (const absl::Status form = CheckWriteForm(wire); !form.ok()) {
-        node->AnswerWrite(write->id, form, Clock::now());
+        node->Claims([&](NodeClaims* claims, ClaimReplies* replies) {
+          return claims->AnswerWrite(write->id, form, Clock::now(), replies);
+        });
         continue;
       }
       ++writes_unanswered_;
@@ -253,7 +262,8 @@ bool UplinkSession::MakeReport() {
     if (!identity || greeted_.count(identity->uuid) == 0) continue;
     if (not_before_.count(node) != 0) continue;
     std::optional<Records> records;
-    const std::optional<Outbox::Outgoing> report = node->NextReport(now, &records);
+    const std::optional<Outbox::Outgoing> report =
+        node->Audits([&](NodeAudits* audits) { return audits->NextReport(now, &records); });
     if (!report) continue;
     *request_.mutable_report() = WireReport(*report, records, node->view().last);
     return true;

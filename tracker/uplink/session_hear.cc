@@ -70,7 +70,7 @@ void UplinkSession::Hear(const Response& response) {
   if (response.has_record_answer()) HearRecordAnswer(response);
   if (response.has_snapshot_order()) {
     Node* const node = Find(response.snapshot_order().node_uuid());
-    if (node != nullptr) node->OrderSnapshot();
+    if (node != nullptr) node->Reports([](NodeReports* reports) { reports->OrderSnapshot(); });
   }
   if (response.has_audit_order()) {
     callbacks_.audit_ordered(response.audit_order().order_id(),
@@ -114,13 +114,10 @@ void UplinkSession::WelcomeNode(const v1::NodeWelcome& told, std::vector<NodeRec
     records.push_back(ReadRecord(told.recorded()));
   }
   const absl::StatusOr<IdentityCheck> check = node->CheckRecords(records);
-  if (!check.ok()) {
-    node->Welcome(Standing::kRefused, told.last_sequence());
-    callbacks_.refused(node->name(), check.status(), first_);
-    return;
-  }
+  const Standing standing = check.ok() ? ReadStanding(told.standing()) : Standing::kRefused;
+  node->Reports([&](NodeReports* reports) { reports->Welcome(standing, told.last_sequence()); });
+  if (!check.ok()) return callbacks_.refused(node->name(), check.status(), first_);
   for (const std::string& warning : check->warnings) callbacks_.log(absl::OkStatus(), warning);
-  node->Welcome(ReadStanding(told.standing()), told.last_sequence());
 }
 
 void UplinkSession::HearAck(const v1::Ack& ack) {
@@ -130,8 +127,10 @@ void UplinkSession::HearAck(const v1::Ack& ack) {
   for (const v1::ProviderGenerations& item : ack.generations()) {
     generations[UuidOrNil(item.provider_uuid())] = item.generation();
   }
-  node->Acknowledge(ack.sequence(), generations,
-                    {ack.unknown_traits().begin(), ack.unknown_traits().end()}, Clock::now());
+  node->Reports([&](NodeReports* reports) {
+    reports->Acknowledge(ack.sequence(), generations,
+                         {ack.unknown_traits().begin(), ack.unknown_traits().end()}, Clock::now());
+  });
   refusals_.erase(node);
   for (const std::string& warning : ack.warnings()) callbacks_.log(absl::OkStatus(), warning);
 }
@@ -147,9 +146,11 @@ void UplinkSession::HearReject(const v1::Reject& reject) {
   if (later) not_before_[node] = Clock::now() + kSendAgain;
   std::optional<std::vector<KnownProvider>> tree;
   if (conflict) tree = ReadProviders(reject.providers(), UuidOrNil(reject.node_uuid()));
-  const bool tolerable =
-      node->Reject(reject.sequence(), conflict || later || gap, std::move(tree), Clock::now());
-  if (gap) node->OrderSnapshot();
+  const bool tolerable = node->Audits([&](NodeAudits* audits) {
+    return audits->Reject(reject.sequence(), conflict || later || gap, std::move(tree),
+                          Clock::now());
+  });
+  if (gap) node->Reports([](NodeReports* reports) { reports->OrderSnapshot(); });
   if (conflict || later || gap) return;
   const absl::Status refusal(code, reject.status().message());
   if (std::exchange(refusals_[node], refusal) != refusal) {
@@ -190,7 +191,10 @@ void UplinkSession::HearRecordAnswer(const Response& response) {
   if (node == nullptr) return LogUnmatched(status);
   const auto apply = [&](Records*, NodeAccount* account) { return ApplyAnswer(answer, account); };
   node->ChangeRecords(apply, Clock::now());
-  if (!node->AnswerWrite(answer.write_id(), status, Clock::now())) LogUnmatched(status);
+  const bool waited = node->Claims([&](NodeClaims* claims, ClaimReplies* replies) {
+    return claims->AnswerWrite(answer.write_id(), status, Clock::now(), replies);
+  });
+  if (!waited) LogUnmatched(status);
 }
 
 void UplinkSession::Apply(const v1::Push& push, const v1::Revision& revision) {

@@ -317,7 +317,7 @@ TEST_F(ReloadTest, AsksForAllRecordsAnew) {  // T-63
   push.mutable_revision()->set_epoch(1);
   push.mutable_revision()->set_number(7);
   placement.Say(push);
-  const auto told = [&] { return host_->runners()[0]->node()->told_up_to().has_value(); };
+  const auto told = [&] { return host_->runners()[0]->node()->view().told_up_to.has_value(); };
   const auto deadline = tracker::BootClock::now() + std::chrono::seconds(10);
   while (!told() && tracker::BootClock::now() < deadline) Pass();
   ASSERT_TRUE(told());

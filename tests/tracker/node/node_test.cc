@@ -8,6 +8,7 @@
 #include <atomic>
 #include <filesystem>
 #include <fstream>
+#include <future>
 #include <thread>
 
 #include "gtest/gtest.h"
@@ -143,91 +144,40 @@ TEST_F(NodeTest, APassThatFailsChangesNothing) {
   EXPECT_EQ(Pass().audit->report.accounting.reserve.memory_mib, 1024);  // T-63
 }
 
-TEST_F(NodeTest, ChangesThatFollowEachOtherAreAuditedTogether) {
-  const MonotonicTime now = BootClock::now();
-  const auto disable = [&](bool disabled) {
-    const auto change = [=](Records* records, NodeAccount*) {
-      records->service_disabled = disabled;
-      return true;
-    };
-    node_->ChangeRecords(change, now);
-  };
-  const auto disabled = [](const Audit& audit) {
-    return audit.report.providers[0].traits.at("COMPUTE_STATUS_DISABLED");
-  };
-  node_->Welcome(Standing::kKnown, 0);
-  node_->ChangeRecords(DisableService, now);  // the first records
-  disable(true);
-  EXPECT_EQ(node_->changes_due(), std::nullopt) << "a change after a quiet time is audited at once";
-  std::optional<Records> records;
-  std::optional<Outbox::Outgoing> report = node_->NextReport(now, &records);
-  ASSERT_TRUE(report.has_value());
-  EXPECT_TRUE(disabled(*report->audit));
-  node_->Acknowledge(report->sequence, {}, {}, now);
-
-  const auto before = node_->view().audit;
-  disable(true);
-  disable(false);
-  EXPECT_EQ(node_->view().audit, before);
-  ASSERT_EQ(node_->changes_due(), now + Node::kAuditPause);
-  EXPECT_FALSE(node_->AuditChanges(now));
-  EXPECT_FALSE(node_->NextReport(now, &records).has_value());
-  EXPECT_TRUE(node_->AuditChanges(now + Node::kAuditPause));
-  EXPECT_EQ(node_->changes_due(), std::nullopt);
-  report = node_->NextReport(now + Node::kAuditPause, &records);
-  ASSERT_TRUE(report.has_value()) << "each change that matters is reported";
-  EXPECT_FALSE(disabled(*report->audit));
-}
-
-// Placement made the claim, so its report may wait for others. But no pass needs to come for it.
-TEST_F(NodeTest, AChangeOfTheAccountAloneIsReportedSoon) {
-  const MonotonicTime now = BootClock::now();
-  const auto report_at = [&](MonotonicTime at) {
-    std::optional<Records> records;
-    const auto report = node_->NextReport(at, &records);
-    if (report) node_->Acknowledge(report->sequence, {}, {}, at);
-    return report;
-  };
-  const auto allocate = [&](const std::string& consumer, MonotonicTime at) {
-    const auto change = [&](Records* records, NodeAccount*) {
-      records->allocations.push_back({uuid_, ShortUuid(consumer), Uuid(), {{"VCPU", 2}}});
-      return true;
-    };
-    node_->ChangeRecords(change, at);
-  };
-  node_->Welcome(Standing::kKnown, 0);
-  node_->ChangeRecords(DisableService, now);
-  ASSERT_TRUE(report_at(now).has_value());
-  const MonotonicTime due = now + Node::kAccountPause;
-  allocate("a", now);
-  EXPECT_EQ(node_->changes_due(), due);
-  EXPECT_FALSE(report_at(now).has_value());
-  allocate("b", now + Node::kAuditPause);
-  EXPECT_EQ(node_->changes_due(), due) << "the first change decides";
-  EXPECT_FALSE(node_->AuditChanges(due)) << "there is nothing to audit";
-  EXPECT_EQ(node_->changes_due(), std::nullopt);
-  const auto report = report_at(due);
-  ASSERT_TRUE(report.has_value());                                 // T-155
-  EXPECT_EQ(report->audit->report.accounting.allocated.vcpus, 4);  // T-155
-}
-
-TEST_F(NodeTest, AReportHasAllRecordsUntilItIsSent) {
-  const MonotonicTime now = BootClock::now();
-  const auto enable = [](Records* records, NodeAccount*) {
-    records->service_disabled = false;
+TEST_F(NodeTest, CallersAreAnsweredWithoutItsLock) {
+  std::vector<std::future<Node::View>> looks;
+  const ClaimCaller caller = {
+      [&](const absl::StatusOr<ClaimResult>&) {
+        looks.push_back(std::async(std::launch::async, [&] { return node_->view(); }));
+        EXPECT_EQ(looks.back().wait_for(std::chrono::seconds(5)), std::future_status::ready);
+      },
+      [] { return false; }};
+  Instance known;
+  known.uuid = "a"_uuid;
+  known.on = {"h", uuid_};
+  known.vm_state = "active";
+  const auto put = [&](Records*, NodeAccount* account) {
+    account->PutInstance(known);
     return true;
   };
-  node_->Welcome(Standing::kSendAll, 0);
-  node_->ChangeRecords(DisableService, now);
-  node_->ChangeRecords(DisableService, now);
-  node_->ChangeRecords(enable, now);
-  ASSERT_TRUE(node_->changes_due().has_value());
-  std::optional<Records> records;
-  const std::optional<Outbox::Outgoing> report = node_->NextReport(now, &records);
-  ASSERT_TRUE(report.has_value());
-  EXPECT_FALSE(report->audit->report.providers[0].traits.at("COMPUTE_STATUS_DISABLED"));
-  EXPECT_EQ(records->service_disabled, false);
-  EXPECT_EQ(node_->changes_due(), std::nullopt);
+  const auto wait = [&] {
+    ++known.generation;
+    node_->Claims([&](NodeClaims* claims, ClaimReplies* replies) {
+      claims->UpdateUsage(known, caller, replies);
+    });
+  };
+  wait();
+  EXPECT_EQ(looks.size(), 1u) << "there is no session";
+  node_->ChangeRecords(put, BootClock::now());
+  node_->Reports([](NodeReports* reports) { reports->Welcome(Standing::kKnown, 0); });
+  wait();
+  EXPECT_EQ(looks.size(), 1u) << "the record has not come";
+  node_->ChangeRecords(put, BootClock::now());
+  EXPECT_EQ(looks.size(), 2u);
+  wait();
+  node_->Disconnect();
+  EXPECT_EQ(looks.size(), 3u);
+  EXPECT_EQ(node_->view().standing, Standing::kNone);
 }
 
 TEST_F(NodeTest, RemovesTraitsThatNoFileHasAnyMore) {  // T-220
@@ -243,13 +193,15 @@ TEST_F(NodeTest, RemovesTraitsThatNoFileHasAnyMore) {  // T-220
   Node restarted(without, &pool_, [](const HypervisorEvent&) {});
   EXPECT_FALSE(traits(&restarted).at("CUSTOM_A"));  // T-220
   const MonotonicTime now = BootClock::now();
-  restarted.Welcome(Standing::kSendAll, 0);
+  restarted.Reports([](NodeReports* reports) { reports->Welcome(Standing::kSendAll, 0); });
   restarted.ChangeRecords([](auto&&...) { return true; }, now);
   std::optional<Records> records;
-  const std::optional<Outbox::Outgoing> report = restarted.NextReport(now, &records);
+  const std::optional<Outbox::Outgoing> report =
+      restarted.Audits([&](NodeAudits* audits) { return audits->NextReport(now, &records); });
   ASSERT_TRUE(report.has_value());
   EXPECT_FALSE(traits(&restarted).at("CUSTOM_A"));  // placement has not answered yet
-  restarted.Acknowledge(report->sequence, {}, {}, now);
+  restarted.Reports(
+      [&](NodeReports* reports) { reports->Acknowledge(report->sequence, {}, {}, now); });
   // From now on the trait is none of the tracker's: an operator may set it by hand.
   EXPECT_EQ(traits(&restarted).count("CUSTOM_A"), 0u);  // T-211
   Node third(without, &pool_, [](const HypervisorEvent&) {});

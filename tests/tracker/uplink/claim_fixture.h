@@ -258,6 +258,12 @@ class ClaimTest : public UplinkTest {
   bool AwaitNoSession() {
     return Eventually([this] { return node_->view().standing == Standing::kNone; });
   }
+  // Calls the node's claims, and lets the uplink send what they write.
+  template <typename Work>
+  void Ask(const Work& work) {
+    node_->Claims(work);
+    if (uplink_ != nullptr) uplink_->Notify();
+  }
   ClaimCall Claim(const placement::v1::Instance& instance, const std::string& request_id = "",
                   const std::string& body = "") {
     ClaimCall call;
@@ -266,8 +272,7 @@ class ClaimTest : public UplinkTest {
     claim.body = body;
     claim.node_uuid = ShortUuid(uuid_);
     claim.instance = ReadInstance(instance);
-    node_->ClaimInstance(claim, call.AsCaller());
-    if (uplink_ != nullptr) uplink_->Notify();
+    Ask([&](NodeClaims* claims, auto* replies) { claims->Claim(claim, call.AsCaller(), replies); });
     return call;
   }
   ClaimCall ClaimMoveOf(const placement::v1::Instance& instance,
@@ -278,26 +283,29 @@ class ClaimTest : public UplinkTest {
     claim.instance = ReadInstance(instance);
     claim.migration = ReadMigration(migration);
     claim.new_flavor = claim.instance.flavor;
-    node_->ClaimMove(claim, call.AsCaller());
-    if (uplink_ != nullptr) uplink_->Notify();
+    Ask([&](NodeClaims* claims, auto* replies) { claims->Claim(claim, call.AsCaller(), replies); });
     return call;
   }
   ClaimCall Update(const placement::v1::Instance& known) {
     ClaimCall call;
-    node_->UpdateUsage(ReadInstance(known), call.AsCaller());
-    if (uplink_ != nullptr) uplink_->Notify();
+    Ask([&](NodeClaims* claims, auto* replies) {
+      claims->UpdateUsage(ReadInstance(known), call.AsCaller(), replies);
+    });
     return call;
   }
   ClaimCall Drop(const std::string& instance, const std::string& migration, ClaimEnd side) {
     ClaimCall call;
-    node_->DropMoveClaim({ShortUuid(instance), ShortUuid(migration), side}, call.AsCaller());
-    if (uplink_ != nullptr) uplink_->Notify();
+    const MoveDrop drop = {ShortUuid(instance), ShortUuid(migration), side};
+    Ask([&](NodeClaims* claims, auto* replies) {
+      claims->DropMove(drop, call.AsCaller(), replies);
+    });
     return call;
   }
   ClaimCall Abort(const std::string& claim_id) {
     ClaimCall call;
-    node_->AbortClaim(claim_id, call.AsCaller());
-    if (uplink_ != nullptr) uplink_->Notify();
+    Ask([&](NodeClaims* claims, auto* replies) {
+      claims->Abort(claim_id, call.AsCaller(), replies);
+    });
     return call;
   }
   bool Answered(const ClaimCall& call, int times = 1) {

@@ -30,7 +30,7 @@ class ClaimRandomTest : public ClaimTest {
 
   void BeginSession() {
     session_ = true;
-    node_->Welcome(Standing::kKnown, 0);
+    node_->Reports([](NodeReports* reports) { reports->Welcome(Standing::kKnown, 0); });
     // The changes that the node has missed. A complete push is never older than they are.
     v1::Push all;
     all.set_complete(true);
@@ -62,8 +62,12 @@ class ClaimRandomTest : public ClaimTest {
     if (granted == granted_.end()) return;
     calls_.push_back({guest, 0, true, ClaimTest::Abort(granted->second)});
   }
+  std::optional<RecordWrites::Outgoing> NextWrite(MonotonicTime now) {
+    return node_->Claims(
+        [&](NodeClaims* claims, ClaimReplies* replies) { return claims->NextWrite(now, replies); });
+  }
   void Send() {
-    const auto write = node_->NextWrite(Now());
+    const auto write = NextWrite(Now());
     if (!write) return;
     v1::RecordWrite wire = WireWrite(*write, ShortUuid(uuid_));
     if (Below(4) == 0) {
@@ -83,8 +87,10 @@ class ClaimRandomTest : public ClaimTest {
     const v1::RecordAnswer answer = ledger_.Answer(write, code).record_answer();
     node_->ChangeRecords(
         [&](Records*, NodeAccount* account) { return ApplyAnswer(answer, account); }, Now());
-    node_->AnswerWrite(answer.write_id(), absl::Status(static_cast<absl::StatusCode>(code), "x"),
-                       Now());
+    const absl::Status status(static_cast<absl::StatusCode>(code), "x");
+    node_->Claims([&](NodeClaims* claims, ClaimReplies* replies) {
+      return claims->AnswerWrite(answer.write_id(), status, Now(), replies);
+    });
   }
   // A copy of an earlier write reaches the ledger.
   void Late() {
@@ -122,7 +128,7 @@ class ClaimRandomTest : public ClaimTest {
   void Settle() {
     for (int i = 0; i < 200; ++i) {
       if (!session_) BeginSession();
-      const auto write = node_->NextWrite(Now() + std::chrono::hours(1));
+      const auto write = NextWrite(Now() + std::chrono::hours(1));
       if (write) sent_.push_back(WireWrite(*write, ShortUuid(uuid_)));
       if (!write && sent_.empty()) break;
       while (!sent_.empty()) Answer();

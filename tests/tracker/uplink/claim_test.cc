@@ -132,14 +132,13 @@ TEST_F(ClaimTest, WhoHasGoneClaimsNothing) {  // T-385
   InstanceClaim claim;
   claim.node_uuid = ShortUuid(uuid_);
   claim.instance = ReadInstance(ledger_.Create(kGuest));
-  node_->ClaimInstance(claim, call.AsCaller());
+  Ask([&](NodeClaims* claims, auto* replies) { claims->Claim(claim, call.AsCaller(), replies); });
   EXPECT_EQ(call.refusal(), Kind::kTooLate);
   // The caller goes after the claim was marked, and before the write is sent.
   const ClaimCall late;
   ClaimCaller caller = late.AsCaller();
   caller.gone = [asked = std::make_shared<std::atomic<int>>(0)] { return ++*asked > 1; };
-  node_->ClaimInstance(claim, std::move(caller));
-  uplink_->Notify();
+  Ask([&](NodeClaims* claims, auto* replies) { claims->Claim(claim, caller, replies); });
   ASSERT_TRUE(Answered(late));
   EXPECT_EQ(late.refusal(), Kind::kTooLate);
   EXPECT_TRUE(Writes().empty());
@@ -261,8 +260,7 @@ TEST_F(ClaimTest, ANamespaceOfPersistentMemoryHasOneOwner) {  // T-149
     claim.node_uuid = ShortUuid(uuid_);
     claim.instance = ReadInstance(ledger_.Create(guest));
     claim.units = {{ShortUuid(uuid_), "CUSTOM_PMEM_NAMESPACE_S", 1}};
-    node_->ClaimInstance(claim, call.AsCaller());
-    uplink_->Notify();
+    Ask([&](NodeClaims* claims, auto* replies) { claims->Claim(claim, call.AsCaller(), replies); });
     return call;
   };
   claim(kGuest);

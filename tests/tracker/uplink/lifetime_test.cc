@@ -82,7 +82,7 @@ TEST_F(UplinkTest, HearsWhilePlacementDoesNotRead) {
   push.mutable_push()->set_complete(true);
   push.mutable_revision()->set_number(9);
   placement.Say(push);
-  EXPECT_TRUE(Eventually([&] { return node_->told_up_to().has_value(); }));
+  EXPECT_TRUE(Eventually([&] { return node_->view().told_up_to.has_value(); }));
   EXPECT_LT(End(std::move(uplink)), kEndMax);
 }
 

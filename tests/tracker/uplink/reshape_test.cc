@@ -165,16 +165,22 @@ class HealUplinkTest : public UplinkTest {
         BootClock::now());
     if (uplink_ != nullptr) uplink_->Notify();
   }
+  void Welcome(int64_t last_sequence) {
+    node_->Reports(
+        [&](NodeReports* reports) { reports->Welcome(Standing::kSendAll, last_sequence); });
+  }
   void Tell(int64_t generation) { Tell({{kPinnedGuest, generation}}); }
   // Runs a pass and changes the records. Then answers the report that is due: refuses it if it has
   // allocations of kPinnedGuest. Returns the consumers in the report.
   std::vector<std::string> Reported(const std::map<std::string, int64_t>& generations) {
     Pass();
     Tell(generations);
-    later_ += Node::kAuditPause;
-    node_->AuditChanges(later_);
+    later_ += NodeAudits::kAuditPause;
     std::optional<Records> records;
-    const std::optional<Outbox::Outgoing> report = node_->NextReport(later_, &records);
+    const std::optional<Outbox::Outgoing> report = node_->Audits([&](NodeAudits* audits) {
+      audits->AuditChanges(later_);
+      return audits->NextReport(later_, &records);
+    });
     std::vector<std::string> consumers;
     if (!report) return consumers;
     for (const WantedHolding& holding : report->audit->report.holdings) {
@@ -182,9 +188,12 @@ class HealUplinkTest : public UplinkTest {
     }
     const MonotonicTime now = BootClock::now();
     if (std::count(consumers.begin(), consumers.end(), kPinnedGuest) == 0) {
-      node_->Acknowledge(report->sequence, {}, {}, now);
+      node_->Reports(
+          [&](NodeReports* reports) { reports->Acknowledge(report->sequence, {}, {}, now); });
     } else {
-      node_->Reject(report->sequence, false, std::nullopt, now);
+      node_->Audits([&](NodeAudits* audits) {
+        return audits->Reject(report->sequence, false, std::nullopt, now);
+      });
     }
     return consumers;
   }
@@ -222,7 +231,7 @@ TEST_F(HealUplinkTest, MissingAllocationsAreReported) {  // T-262
 
 TEST_F(HealUplinkTest, ARefusedAllocationDoesNotHinderOthers) {  // T-262
   constexpr char kThird[] = "cccccccc-cccc-4ccc-8ccc-cccccccccccc";
-  node_->Welcome(Standing::kSendAll, 0);
+  Welcome(0);
   EXPECT_THAT(Reported({{kPinnedGuest, 7}, {kThird, 3}}), IsEmpty())
       << "there are no providers yet";
   EXPECT_THAT(Reported({{kPinnedGuest, 7}, {kThird, 3}}), ElementsAre(kPinnedGuest, kThird));
@@ -231,7 +240,7 @@ TEST_F(HealUplinkTest, ARefusedAllocationDoesNotHinderOthers) {  // T-262
   EXPECT_THAT(Reported({{kPinnedGuest, 7}, {kThird, 4}}), ElementsAre(kThird))
       << "what was refused is not sent again with each change";
   EXPECT_THAT(Reported({{kPinnedGuest, 8}, {kThird, 4}}), ElementsAre(kPinnedGuest));
-  node_->Welcome(Standing::kSendAll, node_->view().sequence);
+  Welcome(node_->view().sequence);
   EXPECT_THAT(Reported({{kPinnedGuest, 8}, {kThird, 4}}), ElementsAre(kPinnedGuest, kThird))
       << "a new session tries everything again";
 }

@@ -68,7 +68,7 @@ TEST_F(SlicesTest, ACompletePushIsUsedWhenItsLastSliceHasCome) {
   AddClaim(&last, kStays, 2);
   placement_.Say(last);
   ASSERT_TRUE(Eventually([this] { return Allocated() == 3; }));
-  EXPECT_EQ(node_->told_up_to(), (LedgerRevision{3, 40}));
+  EXPECT_EQ(node_->view().told_up_to, (LedgerRevision{3, 40}));
 
   first = Push(50);
   first.mutable_push()->set_more(true);
@@ -76,11 +76,11 @@ TEST_F(SlicesTest, ACompletePushIsUsedWhenItsLastSliceHasCome) {
   placement_.Say(first);
   ASSERT_TRUE(HasHeardAll("second"));
   EXPECT_EQ(Allocated(), 3);
-  EXPECT_EQ(node_->told_up_to(), (LedgerRevision{3, 40}));
+  EXPECT_EQ(node_->view().told_up_to, (LedgerRevision{3, 40}));
   *last.mutable_revision() = first.revision();
   placement_.Say(last);
   ASSERT_TRUE(Eventually([this] { return Allocated() == 6; }));
-  EXPECT_EQ(node_->told_up_to(), (LedgerRevision{3, 50}));
+  EXPECT_EQ(node_->view().told_up_to, (LedgerRevision{3, 50}));
 }
 
 TEST_F(SlicesTest, AMessageMayHaveMoreThanGrpcAcceptsByDefault) {
@@ -88,7 +88,7 @@ TEST_F(SlicesTest, AMessageMayHaveMoreThanGrpcAcceptsByDefault) {
   push.mutable_push()->add_removed_consumer_uuids(std::string(6 << 20, 'x'));
   AddClaim(&push, kStays, 2);
   placement_.Say(push);
-  ASSERT_TRUE(Eventually([this] { return node_->told_up_to() == LedgerRevision{3, 40}; }));
+  ASSERT_TRUE(Eventually([this] { return node_->view().told_up_to == LedgerRevision{3, 40}; }));
   EXPECT_EQ(Allocated(), 2);
   EXPECT_EQ(uplink_->status().sessions, 1);
 }

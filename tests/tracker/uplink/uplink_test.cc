@@ -198,7 +198,7 @@ TEST_F(UplinkTest, DoesNotInsistOnATraitThatPlacementDoesNotKnow) {
   FakePlacement::Response push = PushWithProvider(known);
   push.mutable_revision()->set_number(9);
   placement.Say(push);
-  ASSERT_TRUE(Eventually([&] { return node_->told_up_to().has_value(); }));
+  ASSERT_TRUE(Eventually([&] { return node_->view().told_up_to.has_value(); }));
   Pass();
   uplink->Notify();
   const int64_t beats = uplink->status().heartbeats;
@@ -234,7 +234,7 @@ TEST_F(UplinkTest, ComesBackWithItsDigest) {  // T-226, T-230
   const auto uplink = Connect(*placement);
   ASSERT_TRUE(placement->WaitForReports(1));
   ASSERT_TRUE(Settles());
-  const std::string digest = node_->acknowledged_digest();
+  const std::string digest = node_->view().acknowledged_digest;
   placement.reset();
   ASSERT_TRUE(Eventually([&] { return uplink->status().state == Uplink::State::kConnecting; }));
   placement = std::make_unique<FakePlacement>(port, [](FakePlacement* known) {
@@ -305,16 +305,16 @@ TEST_F(UplinkTest, SaysUpToWhatItHasHeard) {  // T-226, T-228
   changed.mutable_revision()->set_number(44);
   placement->Say(changed);
   ASSERT_TRUE(Eventually([&] { return allocated() == 6; }));
-  EXPECT_EQ(node_->told_up_to(), (LedgerRevision{3, 44}));
+  EXPECT_EQ(node_->view().told_up_to, (LedgerRevision{3, 44}));
   // A database that went back in time: the next session has to tell everything.
   changed.mutable_revision()->set_recovery_required(true);
   placement->Say(changed);
-  ASSERT_TRUE(Eventually([&] { return !node_->told_up_to().has_value(); }));
+  ASSERT_TRUE(Eventually([&] { return !node_->view().told_up_to.has_value(); }));
   changed.mutable_revision()->set_recovery_required(false);
   claim(&changed, kFirst, 1);
   placement->Say(changed);
   ASSERT_TRUE(Eventually([&] { return allocated() == 7; }));
-  EXPECT_FALSE(node_->told_up_to().has_value());  // changes alone do not mend it
+  EXPECT_FALSE(node_->view().told_up_to.has_value());  // changes alone do not mend it
 }
 
 TEST_F(UplinkTest, RefusesAnIdentityThatContradicts) {  // T-12, T-20

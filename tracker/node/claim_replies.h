@@ -1,0 +1,55 @@
+// ClaimCaller: who makes or ends a claim, and waits for the answer. ClaimReplies: answers that are
+// decided under the node's lock and given without it.
+//
+// A plain value; not thread-safe.
+#ifndef BERTH_TRACKER_NODE_CLAIM_REPLIES_H_
+#define BERTH_TRACKER_NODE_CLAIM_REPLIES_H_
+
+#include <functional>
+#include <utility>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "tracker/account/open_claim.h"
+
+namespace berth::tracker {
+
+// What a caller of NodeClaims gets.
+struct ClaimResult {
+  OpenClaim claim;
+  bool ended = false;    // the instance had the claim, and has it no more
+  bool tracked = false;  // UpdateUsage: the instance counts on the node
+};
+
+struct ClaimCaller {
+  // Called exactly once, by any thread, without any lock of the node.
+  std::function<void(const absl::StatusOr<ClaimResult>&)> done;
+  // Whether the caller has gone, or its deadline has passed. May be called at any time, also after
+  // `done`, and with the node's lock held.
+  std::function<bool()> gone;
+};
+
+// Answers callers when it is destroyed. Declared before the lock, so that nobody is called under
+// the lock.
+class ClaimReplies {
+ public:
+  ClaimReplies() = default;
+  ClaimReplies(const ClaimReplies&) = delete;
+  ClaimReplies& operator=(const ClaimReplies&) = delete;
+  ~ClaimReplies() {
+    for (const auto& [caller, result] : replies_) caller.done(result);
+  }
+  void Add(ClaimCaller caller, absl::StatusOr<ClaimResult> result) {
+    replies_.emplace_back(std::move(caller), std::move(result));
+  }
+  void Add(std::vector<ClaimCaller> callers, const absl::StatusOr<ClaimResult>& result) {
+    for (ClaimCaller& caller : callers) Add(std::move(caller), result);
+  }
+
+ private:
+  std::vector<std::pair<ClaimCaller, absl::StatusOr<ClaimResult>>> replies_;
+};
+
+}  // namespace berth::tracker
+
+#endif  // BERTH_TRACKER_NODE_CLAIM_REPLIES_H_
