@@ -1,0 +1,325 @@
+// The claims on a node, without the node: an account, and an outbox that says whether there is a
+// session.
+#include "tracker/node/node_claims.h"
+
+#include <deque>
+#include <memory>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/processes/short_uuid.h"
+#include "tests/tracker/claims/rich_claims.h"
+#include "tracker/claims/refusal.h"
+
+namespace berth::tracker {
+namespace {
+
+using Kind = ClaimRefusalKind;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+// One call, and its answers.
+struct Call {
+  bool gone = false;
+  int answers = 0;
+  absl::StatusOr<ClaimResult> result = absl::UnknownError("no answer");
+
+  ClaimCaller AsCaller() {
+    return {[this](const absl::StatusOr<ClaimResult>& answer) {
+              result = answer;
+              ++answers;
+            },
+            [this] { return gone; }};
+  }
+  std::optional<Kind> refusal() const {
+    const auto refused = RefusalOf(result.status());
+    return refused ? std::make_optional(refused->kind) : std::nullopt;
+  }
+};
+
+class NodeClaimsTest : public testing::Test {
+ protected:
+  NodeClaimsTest() {
+    state_.account.emplace(kHere, RichHost());
+    state_.records.emplace();
+    state_.audit = std::make_shared<const Audit>();
+    state_.last.result = PassOutcome::Result::kComplete;
+    outbox_.Welcome(Standing::kKnown, 0);
+  }
+  // An instance that is built here, and that wants one CPU.
+  static InstanceClaim Building(const std::string& name) {
+    InstanceClaim request;
+    request.node_uuid = kHere.node_uuid;
+    request.instance = MakeInstance(name, {}, MakeFlavor("f", 1, 0, 0));
+    request.instance.vm_state = "building";
+    request.instance.generation = 3;
+    return request;
+  }
+  Call& Claim(const InstanceClaim& request) {
+    Call& call = calls_.emplace_back();
+    Ask(request, &call);
+    return call;
+  }
+  void Ask(const InstanceClaim& request, Call* call) {
+    ClaimReplies replies;
+    claims_.Claim(request, call->AsCaller(), &replies);
+    EXPECT_EQ(call->answers, 0) << "who holds the lock answers nobody";
+  }
+  Call& Abort(const std::string& claim_id) {
+    Call& call = calls_.emplace_back();
+    ClaimReplies replies;
+    claims_.Abort(claim_id, call.AsCaller(), &replies);
+    return call;
+  }
+  std::optional<RecordWrites::Outgoing> NextWrite() {
+    ClaimReplies replies;
+    return claims_.NextWrite({}, &replies);
+  }
+  // Placement applies the write: its records come to the account.
+  void Apply(const RecordWrites::Outgoing& write) {
+    Instance record = write.instance;
+    record.generation += 100;
+    state_.account->PutInstance(record);
+  }
+  bool Answer(int64_t id, const absl::Status& answer) {
+    ClaimReplies replies;
+    return claims_.AnswerWrite(id, answer, {}, &replies);
+  }
+  void Disconnect() {
+    ClaimReplies replies;
+    outbox_.Disconnect();
+    claims_.Disconnect(&replies);
+  }
+  int64_t Claimed() const { return state_.account->promised().claims.amounts.vcpus; }
+  int64_t Recorded() const { return state_.account->promised().instances.amounts.vcpus; }
+
+  NodeState state_;
+  Outbox outbox_;
+  NodeClaims claims_{&state_, &outbox_};
+  std::deque<Call> calls_;  // whose addresses stay
+};
+
+TEST_F(NodeClaimsTest, AClaimCountsFromTheCallOn) {
+  InstanceClaim request = Building("a");
+  request.id = "id";
+  const Call& call = Claim(request);
+  EXPECT_EQ(Claimed(), 1);
+  const auto write = NextWrite();
+  ASSERT_TRUE(write.has_value());
+  EXPECT_EQ(write->instance.on, kHere);
+  EXPECT_EQ(call.answers, 0) << "placement has not written it";
+  Apply(*write);
+  EXPECT_TRUE(Answer(write->id, absl::OkStatus()));
+  EXPECT_EQ(call.answers, 1);
+  ASSERT_TRUE(call.result.ok());  // T-157
+  EXPECT_EQ(Claimed(), 0);
+  EXPECT_EQ(Recorded(), 1);
+  EXPECT_FALSE(Answer(write->id, absl::OkStatus())) << "nothing waits for an answer";
+  const Call& repeat = Claim(request);
+  EXPECT_EQ(repeat.answers, 1);
+  ASSERT_TRUE(repeat.result.ok());  // T-385
+  EXPECT_EQ(repeat.result->claim.instance.on, kHere);
+  EXPECT_EQ(NextWrite(), std::nullopt);
+}
+
+TEST_F(NodeClaimsTest, RefusalsInOrder) {
+  InstanceClaim granted = Building("a");
+  granted.id = "id";
+  Claim(granted);
+  const auto write = NextWrite();
+  Apply(*write);
+  Answer(write->id, absl::OkStatus());
+
+  // Each step takes away the reason of the refusal before it.
+  InstanceClaim request = Building("b");
+  request.id = "id";
+  request.node_uuid = kThere.node_uuid;
+  request.instance.vm_state = "shelved_offloaded";
+  const std::shared_ptr<const Audit> audit = std::exchange(state_.audit, nullptr);
+  const std::optional<Records> records = std::exchange(state_.records, std::nullopt);
+  outbox_.Disconnect();
+  Call call;
+  call.gone = true;
+  const auto refusal = [&] {
+    Ask(request, &call);
+    const std::optional<Kind> kind = call.refusal();
+    call.answers = 0;
+    call.result = absl::UnknownError("no answer");
+    return kind;
+  };
+  EXPECT_EQ(refusal(), Kind::kRequestIdReused);
+  request.id = "another";
+  EXPECT_EQ(refusal(), Kind::kTooLate);
+  call.gone = false;
+  EXPECT_EQ(refusal(), Kind::kNodeUnavailable);
+  state_.audit = audit;
+  state_.last.result = PassOutcome::Result::kNotReady;
+  EXPECT_EQ(refusal(), Kind::kNodeUnavailable);
+  state_.last.result = PassOutcome::Result::kDegraded;
+  EXPECT_EQ(refusal(), Kind::kNodeUnavailable);
+  state_.records = records;
+  EXPECT_EQ(refusal(), Kind::kPlacementAway);
+  outbox_.Welcome(Standing::kStandby, 0);
+  EXPECT_EQ(refusal(), Kind::kNodeUnavailable);
+  outbox_.Welcome(Standing::kWait, 0);
+  EXPECT_EQ(refusal(), Kind::kNodeUnavailable) << "the rule does not know the node";
+  request.node_uuid = kHere.node_uuid;
+  EXPECT_EQ(refusal(), Kind::kWrongState);
+  EXPECT_EQ(Claimed(), 0);
+  request.instance.vm_state = "building";
+  EXPECT_EQ(refusal(), std::nullopt);
+  EXPECT_EQ(Claimed(), 1);
+}
+
+TEST_F(NodeClaimsTest, MoreWritesThanItsBoundAreRefused) {
+  for (size_t i = 0; i < RecordWrites::kMax; ++i) Claim(Building(std::to_string(i)));
+  EXPECT_EQ(calls_.back().answers, 0);
+  EXPECT_EQ(Claim(Building("a")).refusal(), Kind::kOverloaded);
+  Disconnect();
+  for (const Call& call : calls_) EXPECT_EQ(call.answers, 1);
+}
+
+TEST_F(NodeClaimsTest, AClaimThatPlacementRefusesIsNoClaim) {
+  const std::pair<absl::StatusCode, Kind> answers[] = {
+      {absl::StatusCode::kAborted, Kind::kRecordConflict},
+      {absl::StatusCode::kNotFound, Kind::kInstanceNotFound},
+      {absl::StatusCode::kPermissionDenied, Kind::kNodeUnavailable},
+      {absl::StatusCode::kUnavailable, Kind::kPlacementAway}};
+  for (const auto& [code, kind] : answers) {
+    const Call& call = Claim(Building("a"));
+    Answer(NextWrite()->id, absl::Status(code, "x"));
+    EXPECT_EQ(call.answers, 1);
+    EXPECT_EQ(call.refusal(), kind);
+    EXPECT_EQ(Claimed(), 0) << call.result.status();
+  }
+}
+
+TEST_F(NodeClaimsTest, ARepeatWaitsForTheWriteAndAnotherRequestDoesNot) {
+  InstanceClaim request = Building("a");
+  request.id = "id";
+  const Call& first = Claim(request);
+  const Call& repeat = Claim(request);
+  EXPECT_EQ(repeat.answers, 0);
+  EXPECT_EQ(Claim(Building("a")).refusal(), Kind::kAlreadyClaimed);  // T-181
+  request.body = "another";
+  EXPECT_EQ(Claim(request).refusal(), Kind::kRequestIdReused);
+  const auto write = NextWrite();
+  EXPECT_EQ(NextWrite(), std::nullopt) << "an instance has one write";
+  Apply(*write);
+  Answer(write->id, absl::OkStatus());
+  EXPECT_EQ(first.answers, 1);
+  EXPECT_EQ(repeat.answers, 1);
+  EXPECT_TRUE(first.result.ok() && repeat.result.ok());
+}
+
+TEST_F(NodeClaimsTest, ASentClaimCountsUntilItIsKnownWhatBecameOfIt) {
+  for (const bool applied : {false, true}) {
+    const Call& call = Claim(Building("a"));
+    const auto write = NextWrite();
+    Disconnect();
+    EXPECT_EQ(call.answers, 1);
+    EXPECT_EQ(call.refusal(), Kind::kOutcomeUnknown);
+    EXPECT_EQ(Claimed(), 1) << "nobody else gets what it took";
+    outbox_.Welcome(Standing::kKnown, 0);
+    const auto withdrawal = NextWrite();
+    ASSERT_TRUE(withdrawal.has_value());
+    EXPECT_TRUE(withdrawal->withdraw);
+    if (applied) Apply(*write);
+    Answer(withdrawal->id, applied ? absl::AbortedError("x") : absl::PermissionDeniedError("x"));
+    EXPECT_EQ(Claimed(), 0);
+    EXPECT_EQ(Recorded(), applied ? 1 : 0);
+    EXPECT_EQ(call.answers, 1) << "it has been answered";
+  }
+}
+
+TEST_F(NodeClaimsTest, WhatWasNotSentEndsAtOnce) {
+  const Call& unsent = Claim(Building("a"));
+  Disconnect();
+  EXPECT_EQ(unsent.refusal(), Kind::kPlacementAway);
+  EXPECT_EQ(Claimed(), 0);
+
+  outbox_.Welcome(Standing::kKnown, 0);
+  const Call& aborted = Claim(Building("a"));
+  const Call& abort = Abort("a"_uuid.ToString() + "/3");
+  ASSERT_TRUE(abort.result.ok()) << abort.result.status();
+  EXPECT_TRUE(abort.result->ended);
+  EXPECT_EQ(aborted.refusal(), Kind::kRecordConflict);
+  EXPECT_EQ(Claimed(), 0);
+
+  Call& gone = Claim(Building("a"));
+  gone.gone = true;
+  EXPECT_EQ(NextWrite(), std::nullopt);
+  EXPECT_EQ(gone.refusal(), Kind::kTooLate);  // T-385
+  EXPECT_EQ(Claimed(), 0);
+}
+
+TEST_F(NodeClaimsTest, AnEndIsWrittenBeforeItCounts) {
+  Claim(Building("a"));
+  const auto write = NextWrite();
+  Apply(*write);
+  Answer(write->id, absl::OkStatus());
+  const Call& abort = Abort("a"_uuid.ToString() + "/3");
+  EXPECT_EQ(Abort("a"_uuid.ToString() + "/4").refusal(), Kind::kNoSuchClaim);
+  const auto end = NextWrite();
+  ASSERT_TRUE(end.has_value());
+  EXPECT_EQ(abort.answers, 0);
+  EXPECT_EQ(Recorded(), 1);
+  Apply(*end);
+  Answer(end->id, absl::OkStatus());
+  ASSERT_TRUE(abort.result.ok());
+  EXPECT_TRUE(abort.result->ended);
+  EXPECT_EQ(Recorded(), 0);
+}
+
+TEST_F(NodeClaimsTest, OnlyRecordsThatNobodyHasChangedSinceWereInterrupted) {  // T-33
+  const absl::Time booted_at = absl::FromUnixSeconds(1000);
+  state_.facts = std::make_shared<const Facts>();
+  for (const char* const name : {"a", "b"}) {
+    Instance instance = MakeInstance(name, kHere, MakeFlavor("f", 1, 0, 0));
+    instance.vm_state = "building";
+    instance.updated_at = booted_at - absl::Seconds(1);
+    state_.account->PutInstance(instance);
+  }
+  ClaimReplies replies;
+  claims_.RecordsCame(/*first=*/true, &replies);
+  Instance changed = state_.account->instances().at("b"_uuid);
+  changed.generation = 1;
+  state_.account->PutInstance(changed);
+  claims_.RecordsCame(/*first=*/false, &replies);
+  EXPECT_THAT(claims_.RepairRecords(booted_at), ElementsAre(HasSubstr("a"_uuid.ToString())));
+  const auto write = NextWrite();
+  ASSERT_TRUE(write.has_value());
+  EXPECT_EQ(write->instance.uuid, "a"_uuid);
+  EXPECT_TRUE(write->sets_state);
+  EXPECT_EQ(NextWrite(), std::nullopt);
+  EXPECT_THAT(claims_.RepairRecords(booted_at), IsEmpty()) << "it is being written";
+  Answer(write->id, absl::AbortedError("changed"));
+  EXPECT_THAT(claims_.RepairRecords(booted_at),
+              ElementsAre(HasSubstr("changed"), HasSubstr("a"_uuid.ToString())));  // T-131
+}
+
+TEST_F(NodeClaimsTest, WhoKnowsANewerRecordWaitsForIt) {  // T-116
+  Instance instance = MakeInstance("a", kHere, MakeFlavor("f", 1, 0, 0));
+  state_.account->PutInstance(instance);
+  instance.generation = 7;
+  Call call;
+  Call late;
+  late.gone = true;
+  {
+    ClaimReplies replies;
+    claims_.UpdateUsage(instance, late.AsCaller(), &replies);
+    claims_.UpdateUsage(instance, call.AsCaller(), &replies);
+  }
+  EXPECT_EQ(call.answers, 0);
+  state_.account->PutInstance(instance);
+  {
+    ClaimReplies replies;
+    claims_.RecordsCame(/*first=*/false, &replies);
+  }
+  EXPECT_TRUE(call.result.ok() && call.result->tracked);
+  EXPECT_EQ(late.refusal(), Kind::kTooLate);
+}
+
+}  // namespace
+}  // namespace berth::tracker
