@@ -47,11 +47,13 @@ class RecordWaitersTest : public testing::Test {
 
 TEST_F(RecordWaitersTest, AreAnsweredWhenTheAccountHasTheRecordOrANewerOne) {  // T-116
   Wait("same", Known("a", 1, 10));
+  Wait("same commit", Known("a", 4, 10));
   Wait("older", Known("a", 5, 9));
   Wait("newer", Known("a", 2, 11));
   Wait("elsewhere", Known("b", 1, 10));
   Answer();
   EXPECT_EQ(AnswerOf("same"), "tracked");
+  EXPECT_EQ(AnswerOf("same commit"), "tracked");
   EXPECT_EQ(AnswerOf("older"), "tracked");
   EXPECT_EQ(AnswerOf("newer"), "none");
   EXPECT_EQ(AnswerOf("elsewhere"), "not tracked");
