@@ -65,8 +65,9 @@ bool KeepsFlavor(const MigrationRecord& migration) {
 // flavor, the CPUs, devices and units tell it: the record has one that the context has for the
 // destination alone, or it has just what the context has for the destination, and the context has
 // others for the source. So the guest may get or give back devices meanwhile.
-bool HasSwitched(const MigrationRecord& migration, const HeldParts& held) {
-  if (held.flavor_id != migration.old_flavor_id) return true;
+bool HasSwitched(const MigrationRecord& migration, const InstanceRecord& instance) {
+  if (instance.flavor_id != migration.old_flavor_id) return true;
+  const HeldParts& held = HeldOf(instance);
   if (!KeepsFlavor(migration) || !held.context.has_value()) return false;
   const HeldParts::Names& before = held.context->before;
   const HeldParts::Names& after = held.context->after;
@@ -78,18 +79,20 @@ bool HasSwitched(const MigrationRecord& migration, const HeldParts& held) {
 
 // Whether the migration has brought the instance, which counts on the node, to this node. An
 // instance that moves on its own node keeps its old CPUs until it has switched (T-395).
-bool Brought(const NodePlace& place, const MigrationRecord& migration, const HeldParts& held) {
+bool Brought(const NodePlace& place, const MigrationRecord& migration,
+             const InstanceRecord& instance) {
+  const HeldParts& held = HeldOf(instance);
   return IsCandidate(place, migration) && place.IsDestinationOf(migration) &&
          held.context.has_value() && held.context->migration == migration.id &&
-         (!place.IsSourceOf(migration) || HasSwitched(migration, held));
+         (!place.IsSourceOf(migration) || HasSwitched(migration, instance));
 }
 
 // Which side of the migration counts beside the instance; none if the instance itself counts on the
 // node, unless the node is source and destination (T-133).
 std::optional<MoveSide> SideOn(const NodePlace& place, bool instance_counts,
-                               const MigrationRecord& migration, const HeldParts& held) {
+                               const MigrationRecord& migration, const InstanceRecord& instance) {
   if (place.IsSourceOf(migration) && place.IsDestinationOf(migration)) {
-    return HasSwitched(migration, held) ? MoveSide::kSource : MoveSide::kDestination;
+    return HasSwitched(migration, instance) ? MoveSide::kSource : MoveSide::kDestination;
   }
   if (instance_counts) return std::nullopt;
   return place.IsDestinationOf(migration) ? MoveSide::kDestination : MoveSide::kSource;
@@ -115,27 +118,29 @@ bool IsMoving(const InstanceRecord& instance) {
 }
 
 NodeShare ShareOn(const std::string& host, ProviderId node, const InstanceRecord& instance,
-                  const std::vector<MigrationPtr>& migrations, const HeldParts& held) {
+                  const std::vector<MigrationPtr>& migrations) {
   const NodePlace place{host, node};
+  const HeldParts& held = HeldOf(instance);
   NodeShare share;
   share.instance = place.IsAt(instance.host, instance.node) && !IsRemovable(instance);
   share.arrived = share.instance &&
                   std::any_of(migrations.begin(), migrations.end(), [&](const MigrationPtr& move) {
-                    return Brought(place, *move, held);
+                    return Brought(place, *move, instance);
                   });
   const MigrationRecord* const newest = NewestCandidate(place, migrations);
   if (newest == nullptr || !IsMoving(instance)) return share;
   const bool is_of_another = held.context.has_value() && held.context->migration.has_value() &&
                              held.context->migration != newest->id;
   if (is_of_another) return share;
-  const std::optional<MoveSide> side = SideOn(place, share.instance, *newest, held);
+  const std::optional<MoveSide> side = SideOn(place, share.instance, *newest, instance);
   if (!side.has_value() || !HasFlavor(*side, *newest, held)) return share;
   share.side = side;
   share.migration = newest->id;
   return share;
 }
 
-HeldParts::Names HeldNames(const NodeShare& share, const HeldParts& held) {
+HeldParts::Names HeldNames(const NodeShare& share, const InstanceRecord& instance) {
+  const HeldParts& held = HeldOf(instance);
   HeldParts::Names names;
   if (share.instance) names = share.arrived ? held.context->after : held.own;
   if (!share.side.has_value() || !held.context.has_value()) return names;

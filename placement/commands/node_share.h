@@ -12,7 +12,6 @@
 #include <string>
 #include <vector>
 
-#include "placement/commands/record.h"
 #include "placement/values/instance.h"
 #include "placement/values/move_end.h"
 
@@ -37,14 +36,14 @@ struct NodeShare {
 bool IsMoving(const InstanceRecord& instance);
 
 // The share of the instance on the node `node` of `host`. `migrations`: all of the instance, in any
-// order. `held`: the parts of the instance's record.
+// order.
 //
 // A record, or a side of a migration, that names a host and no node counts on no node.
 NodeShare ShareOn(const std::string& host, ProviderId node, const InstanceRecord& instance,
-                  const std::vector<MigrationPtr>& migrations, const HeldParts& held);
+                  const std::vector<MigrationPtr>& migrations);
 
 // What the instance has there, by name.
-HeldParts::Names HeldNames(const NodeShare& share, const HeldParts& held);
+HeldParts::Names HeldNames(const NodeShare& share, const InstanceRecord& instance);
 
 }  // namespace berth::placement
 

@@ -3,7 +3,6 @@
 #define BERTH_PLACEMENT_COMMANDS_RECORD_H_
 
 #include <optional>
-#include <set>
 #include <string>
 
 #include "placement/values/instance.h"
@@ -19,35 +18,13 @@ struct TrackerProcess {
   Uuid incarnation;
 };
 
-// What the record of an instance gives to this instance alone: the names of host CPUs, PCI devices
-// and named units. node_share.h says which of these the instance has on which node.
-struct HeldParts {
-  using Names = std::set<std::string>;
-  // The migration context of the record.
-  struct Context {
-    std::optional<MigrationId> migration;  // none: the context names no migration
-    bool has_old_flavor = false;
-    bool has_new_flavor = false;
-    Names before;  // on the source of the migration
-    Names after;   // on the destination
-  };
-  std::string flavor_id;           // of the flavor that the instance has now
-  Names own;                       // on the node that the record names
-  std::optional<Context> context;  // none: the record has none
-};
-
-// Reads these parts of a record. The ledger keeps them as bytes that it does not read. So the
-// sender of a command that a tracker may send brings this function. Pure.
-using HeldReader = HeldParts (*)(const InstanceRecord& record);
-
 // Creates the record of an instance, or replaces the whole record. The generation and the times of
 // `record` are ignored.
 struct SetInstance {
   InstanceRecord record;
   std::optional<Generation> expected_generation;  // none: there must be no record yet
   std::optional<TrackerProcess> tracker = std::nullopt;
-  std::string reason = {};         // for the log; empty: none is given
-  HeldReader read_held = nullptr;  // null: owners are not compared
+  std::string reason = {};  // for the log; empty: none is given
 };
 // Removes the record of an instance and the records of all its migrations. What the consumer of the
 // instance holds stays, and the consumer gets the type kDeletedInstanceType.
@@ -62,8 +39,7 @@ struct DeleteInstance {
 struct CreateMigration {
   MigrationRecord record;  // an empty status means accepted
   std::optional<TrackerProcess> tracker = std::nullopt;
-  std::string reason = {};         // as in SetInstance
-  HeldReader read_held = nullptr;  // as in SetInstance
+  std::string reason = {};  // as in SetInstance
 };
 struct UpdateMigration {
   MigrationId migration;
@@ -72,8 +48,7 @@ struct UpdateMigration {
   std::optional<std::string> destination_host;  // none: keeps its destination
   std::optional<std::optional<ProviderId>> destination_node;
   std::optional<TrackerProcess> tracker = std::nullopt;
-  std::string reason = {};         // as in SetInstance
-  HeldReader read_held = nullptr;  // as in SetInstance
+  std::string reason = {};  // as in SetInstance
 };
 // Ends a move: changes the migration, its instance, and what the consumers of both hold, together.
 struct EndMove {
@@ -89,8 +64,7 @@ struct EndMove {
   std::optional<Generation> expected_instance_consumer = std::nullopt;
   std::optional<Generation> expected_migration_consumer = std::nullopt;
   std::optional<TrackerProcess> tracker = std::nullopt;
-  std::string reason = {};         // as in SetInstance
-  HeldReader read_held = nullptr;  // as in SetInstance
+  std::string reason = {};  // as in SetInstance
 };
 
 }  // namespace berth::placement

@@ -22,6 +22,13 @@ void AmountField(Faults& faults, absl::string_view field, int64_t amount) {
              absl::StrCat("must be 0 to ", kAmountMax, ", but is ", amount));
 }
 
+void BodySize(Faults& faults, absl::string_view path, const std::string& body) {
+  if (body.size() <= kRecordBytesMax) return;
+  faults.Add(kInvalidField, std::string(path),
+             absl::StrCat("is too large: what it says beside its first fields must have at most ",
+                          kRecordBytesMax, " bytes together"));
+}
+
 // RECORD_CONFLICT. `what`: "instance" or "migration". None: no record.
 absl::Status GenerationConflict(const std::string& what, const std::string& id,
                                 std::optional<Generation> expected,
@@ -66,11 +73,8 @@ void InstanceFields(Faults& faults, absl::string_view path, const InstanceRecord
   AmountField(faults, at("flavor.root_disk_gib"), instance.flavor.root_disk_gib);
   AmountField(faults, at("flavor.ephemeral_disk_gib"), instance.flavor.ephemeral_disk_gib);
   AmountField(faults, at("flavor.swap_mib"), instance.flavor.swap_mib);
-  if (instance.details.size() > kRecordBytesMax) {
-    faults.Add(kInvalidField, std::string(path),
-               absl::StrCat("is too large: its flavor, image and other details must have at most ",
-                            kRecordBytesMax, " bytes together"));
-  }
+  TextField(faults, at("flavor.id"), instance.flavor_id, 0);
+  BodySize(faults, path, instance.body);
 }
 
 void MigrationFields(Faults& faults, const MigrationRecord& migration) {
@@ -88,6 +92,7 @@ void MigrationFields(Faults& faults, const MigrationRecord& migration) {
                 migration.destination_host);
   TextField(faults, "migration.old_flavor_id", migration.old_flavor_id, 0);
   TextField(faults, "migration.new_flavor_id", migration.new_flavor_id, 0);
+  BodySize(faults, "migration", migration.body);
 }
 
 void ReasonField(Faults& faults, absl::string_view reason) {

@@ -7,7 +7,6 @@
 #include <optional>
 #include <string>
 
-#include "absl/status/statusor.h"
 #include "placement/commands/record.h"
 #include "placement/values/instance.h"
 #include "placement/values/move_end.h"
@@ -15,16 +14,9 @@
 
 namespace berth::placement {
 
-// What a write does to the record of an instance. The ledger keeps most fields of a record as bytes
-// that it does not read. So the sender of the command writes these bytes for it. Pure: the same
-// record gives the same result each time, and the same refusal.
-class InstanceEdit {
- public:
-  virtual ~InstanceEdit() = default;
-  // The record after the write. Its generation and times are ignored. INVALID_FIELD if the record
-  // would be malformed.
-  virtual absl::StatusOr<InstanceRecord> Apply(const InstanceRecord& before) const = 0;
-};
+namespace v1 {
+class Instance;
+}
 
 struct MigrationEdit {
   MigrationId migration;
@@ -41,12 +33,12 @@ struct WriteRecords {
   ProviderId node;  // of the tracker's host
   InstanceId instance;
   Generation expected_generation;
+  // What the tracker says of the instance; records/tracker_edit.h says which fields it decides.
   // Null: withdraws an earlier write with the same generations. The records keep their values and
   // get new generations, so that the earlier write, which may still be on its way, is refused. Of
   // `migration` only the uuid and the generation are used then.
-  std::shared_ptr<const InstanceEdit> edit;
+  std::shared_ptr<const v1::Instance> written;
   std::optional<MigrationEdit> migration;  // none: only the instance's record is written
-  HeldReader read_held = nullptr;          // null: owners are not compared
 };
 
 }  // namespace berth::placement

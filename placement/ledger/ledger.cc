@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "placement/ground/boot_clock.h"
+#include "placement/ledger/record_check.h"
 #include "placement/publish/answerer.h"
 #include "placement/publish/follower.h"
 #include "placement/publish/health.h"
@@ -75,6 +76,9 @@ Ledger::Ledger(const LedgerOptions& options, StatePtr first, const std::optional
         "the database went back in time while this process was down: ", options.position_path,
         " has revision ", lost->revision.number, " of epoch ", lost->revision.epoch,
         ", the database ", newest.number, " of epoch ", newest.epoch));
+  }
+  for (const std::string& fault : FaultyRecords(publisher_->Newest()->records())) {
+    health_->Tell(fault);
   }
   writer_->Start();
 }

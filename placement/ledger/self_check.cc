@@ -10,7 +10,9 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/clock.h"
-#include "placement/ledger/record_texts.h"
+#include "placement/ledger/node_texts.h"
+#include "placement/ledger/record_check.h"
+#include "placement/ledger/table_rules.h"
 #include "placement/store/database.h"
 
 namespace berth::placement {
@@ -19,88 +21,20 @@ namespace {
 constexpr size_t kFindingsMax = 100;
 constexpr int kAttempts = 50;
 constexpr absl::Duration kAttemptWait = absl::Milliseconds(5);
-// Consumers are read from the table in 16 portions, one for each first hexadecimal digit of their
+// Consumers and records are read from the tables in 16 portions, one for each first hexadecimal digit of their
 // uuids.
 constexpr uint64_t kPortions = 16;
 
-struct Question {
-  absl::string_view finding;
-  absl::string_view sql;  // each row it returns is a finding
-};
-
-// Queries for breaches of rules that the tables alone must obey, whatever is in memory.
-constexpr Question kQuestions[] = {
-    {"used is not what the consumers hold",
-     "WITH held AS (SELECT a.provider, a.class, sum(a.amount) AS amount FROM consumer k, "
-     "unnest(k.provider, k.class, k.amount) AS a(provider, class, amount) GROUP BY 1, 2), "
-     "offered AS (SELECT p.id AS provider, i.class, i.used FROM provider p, "
-     "unnest(p.class, p.used) AS i(class, used)) "
-     "SELECT concat_ws(' ', coalesce(h.provider, o.provider), 'class', coalesce(h.class, o.class), "
-     "'used', o.used, 'held', h.amount) FROM held h FULL JOIN offered o "
-     "ON h.provider = o.provider AND h.class = o.class "
-     "WHERE o.provider IS NULL OR o.used <> coalesce(h.amount, 0)"},
-    {"used is above capacity without the flag",
-     "SELECT concat_ws(' ', p.id, p.name, 'class', i.class, i.used, 'of', i.capacity) "
-     "FROM provider p, unnest(p.class, p.used, p.capacity) AS i(class, used, capacity) "
-     "WHERE i.used > i.capacity AND NOT p.overcommitted"},
-    {"flagged as over-committed without reason",
-     "SELECT concat_ws(' ', p.id, p.name) FROM provider p WHERE p.overcommitted AND NOT EXISTS "
-     "(SELECT 1 FROM unnest(p.used, p.capacity) AS i(used, capacity) WHERE i.used > i.capacity)"},
-    {"capacity is not what total, reserved and ratio give",
-     "SELECT concat_ws(' ', p.id, p.name, 'class', i.class, 'capacity', i.capacity) "
-     "FROM provider p, unnest(p.class, p.total, p.reserved, p.ratio, p.capacity) "
-     "AS i(class, total, reserved, ratio, capacity) WHERE i.capacity <> "
-     "least(trunc((i.total - i.reserved)::float8 * i.ratio)::numeric, 9223372036854775807)"},
-    {"the arrays of a provider do not match",
-     "SELECT concat_ws(' ', id, name) FROM provider WHERE (cardinality(class) <> ANY (ARRAY["
-     "cardinality(total), cardinality(reserved), cardinality(min_unit), cardinality(max_unit), "
-     "cardinality(step_size), cardinality(ratio), cardinality(capacity), cardinality(used)]))"},
-    {"no such parent",
-     "SELECT concat_ws(' ', p.id, p.name) FROM provider p WHERE p.parent IS NOT NULL AND NOT "
-     "EXISTS "
-     "(SELECT 1 FROM provider q WHERE q.id = p.parent)"},
-    {"not below any root",
-     "WITH RECURSIVE rooted AS (SELECT id FROM provider WHERE parent IS NULL UNION "
-     "SELECT p.id FROM provider p JOIN rooted r ON p.parent = r.id) "
-     "SELECT concat_ws(' ', p.id, p.name) FROM provider p WHERE NOT EXISTS "
-     "(SELECT 1 FROM rooted r WHERE r.id = p.id)"},
-    {"a name is used twice", "SELECT name FROM provider GROUP BY name HAVING count(id) > 1"},
-    {"no such resource class",
-     "SELECT concat_ws(' ', p.id, c) FROM provider p, unnest(p.class) AS u(c) "
-     "WHERE c NOT IN (SELECT id FROM resource_class)"},
-    {"no such trait",
-     "SELECT concat_ws(' ', p.id, t) FROM provider p, unnest(p.trait) AS u(t) "
-     "WHERE t NOT IN (SELECT id FROM trait)"},
-    {"a consumer without allocations, or with arrays that do not match",
-     "SELECT id::text FROM consumer WHERE cardinality(provider) = 0 OR cardinality(provider) <> "
-     "cardinality(class) OR cardinality(provider) <> cardinality(amount)"},
-    {"a consumer holds a class of a provider twice, or less than 1",
-     "SELECT concat_ws(' ', k.id, a.provider, a.class) FROM consumer k, "
-     "unnest(k.provider, k.class, k.amount) AS a(provider, class, amount) "
-     "GROUP BY k.id, a.provider, a.class HAVING count(a.class) > 1 OR min(a.amount) < 1"},
-    {"an id that was not given yet",
-     "SELECT concat_ws(' ', n.kind, n.id) FROM (SELECT 'class' AS kind, id FROM resource_class "
-     "UNION ALL SELECT 'trait', id FROM trait) n, (SELECT next_class_id, next_trait_id FROM log "
-     "ORDER BY revision DESC LIMIT 1) h WHERE n.id >= CASE n.kind WHEN 'class' "
-     "THEN h.next_class_id ELSE h.next_trait_id END"},
-    {"a migration of an instance that has no record",
-     "SELECT id FROM migration WHERE instance NOT IN (SELECT id FROM instance)"},
-    {"the log has a gap",
-     "SELECT concat_ws(' ', 'before revision', revision) FROM (SELECT revision, epoch, "
-     "previous_batch_id, ledger_time, command_count, lag(revision) OVER w AS last_revision, "
-     "lag(epoch) OVER w AS last_epoch, lag(batch_id) OVER w AS last_batch, "
-     "lag(ledger_time) OVER w AS last_time, lag(command_count) OVER w AS last_count FROM log "
-     "WINDOW w AS (ORDER BY revision)) l WHERE last_revision IS NOT NULL AND "
-     "(revision <> last_revision + 1 OR previous_batch_id <> last_batch OR epoch < last_epoch OR "
-     "ledger_time < last_time OR command_count < last_count)"},
-    {"an epoch that the table of epochs has otherwise",
-     "SELECT concat_ws(' ', l.epoch, l.revision) FROM log l LEFT JOIN epoch e ON e.number = "
-     "l.epoch "
-     "WHERE e.began_at IS DISTINCT FROM greatest(l.epoch_began_at, 1) ORDER BY l.revision LIMIT 1"},
-};
-
 std::string Micros(absl::string_view column) {
   return absl::StrFormat("(extract(epoch FROM %s) * 1000000)::bigint", column);
+}
+
+// The text of a row, in which memory and tables are compared.
+using RowText = std::string (*)(const QueryRows& rows, int row);
+std::string FirstText(const QueryRows& rows, int row) { return std::string(rows.Text(row, 0)); }
+template <std::string (*stored_text)(absl::string_view content)>
+std::string ContentText(const QueryRows& rows, int row) {
+  return stored_text(rows.Bytes(row, 0));
 }
 
 class Checker {
@@ -109,15 +43,16 @@ class Checker {
       : database_(database), state_(state), report_(report) {}
 
   absl::Status Check() {
-    for (const Question& question : kQuestions) {
+    for (const TableRule& rule : TableRules()) {
       QueryRows rows;
-      BERTH_RETURN_IF_ERROR(database_.Run(question.sql, &rows));
-      for (int row = 0; row < rows.size(); ++row) Find(question.finding, rows.Text(row, 0));
+      BERTH_RETURN_IF_ERROR(database_.Run(rule.sql, &rows));
+      for (int row = 0; row < rows.size(); ++row) Find(rule.breach, rows.Text(row, 0));
     }
     absl::Status status;
     ForEachEntityKind([&](EntityKind kind) {
       if (status.ok()) status = Entities(kind);
     });
+    for (const std::string& fault : FaultyRecords(state_.records())) Find("a record", fault);
     return status.ok() ? Head() : status;
   }
 
@@ -137,11 +72,13 @@ class Checker {
       case EntityKind::kService:
         return Services();
       case EntityKind::kNode:
-        return Compare(NodeTexts(state_));
+        return Nodes();
       case EntityKind::kInstance:
-        return Compare(InstanceTexts(state_.records()));
+        return Records("an instance", 1, state_.records().instances(),
+                       ContentText<StoredInstanceText>);
       case EntityKind::kMigration:
-        return Compare(MigrationTexts(state_.records()));
+        return Records("a migration", 2, state_.records().migrations(),
+                       ContentText<StoredMigrationText>);
     }
     return absl::OkStatus();
   }
@@ -153,21 +90,46 @@ class Checker {
   }
 
   // Adds a finding for each text that is only in `memory`, which was made from the state, or only
-  // among those that `sql` returns. The order does not matter. Returns the number of rows.
+  // among those that text_of(rows, row) makes of what `sql` returns. The order does not matter.
+  // Returns the number of rows.
   absl::StatusOr<int64_t> Compare(absl::string_view kind, const std::string& sql,
-                                  absl::flat_hash_set<std::string> memory) {
+                                  absl::flat_hash_set<std::string> memory,
+                                  RowText text_of = FirstText) {
     QueryRows rows;
     BERTH_RETURN_IF_ERROR(database_.Run(sql, &rows));
     for (int row = 0; row < rows.size(); ++row) {
-      const std::string text(rows.Text(row, 0));
+      const std::string text = text_of(rows, row);
       if (memory.erase(text) == 0) Find(absl::StrCat(kind, " only in the tables"), text);
     }
     for (const std::string& text : memory) Find(absl::StrCat(kind, " only in memory"), text);
     return rows.size();
   }
 
-  absl::Status Compare(RecordTexts texts) {
-    return Compare(texts.kind, texts.sql, std::move(texts.memory)).status();
+  absl::Status Nodes() {
+    NodeTexts texts = NodeTextsOf(state_);
+    return Compare("a node", texts.sql, std::move(texts.memory)).status();
+  }
+
+  // The condition that the uuid `id` is in the portion.
+  static std::string IsInPortion(uint64_t portion) {
+    const Uuid first{portion << 60, 0};
+    const Uuid last{(portion << 60) | (~uint64_t{0} >> 4), ~uint64_t{0}};
+    return absl::StrCat("id BETWEEN '", first.ToString(), "' AND '", last.ToString(), "'");
+  }
+
+  template <typename Map>
+  absl::Status Records(absl::string_view word, int kind, const Map& records, RowText text_of) {
+    std::vector<absl::flat_hash_set<std::string>> portions(kPortions);
+    records.ForEach([&](const auto& id, const auto& record) {
+      portions[id.uuid.high >> 60].insert(TextOf(*record));
+      return true;
+    });
+    for (uint64_t portion = 0; portion < kPortions; ++portion) {
+      const std::string sql = absl::StrCat("SELECT content FROM record WHERE kind = ", kind,
+                                           " AND ", IsInPortion(portion));
+      BERTH_RETURN_IF_ERROR(Compare(word, sql, std::move(portions[portion]), text_of).status());
+    }
+    return absl::OkStatus();
   }
 
   absl::Status Catalog() {
@@ -270,8 +232,6 @@ class Checker {
       return true;
     });
     for (uint64_t portion = 0; portion < kPortions; ++portion) {
-      const std::string from = Uuid{portion << 60, 0}.ToString();
-      const std::string to = Uuid{(portion << 60) | (~uint64_t{0} >> 4), ~uint64_t{0}}.ToString();
       BERTH_ASSIGN_OR_RETURN(
           const int64_t count,
           Compare("a consumer",
@@ -282,8 +242,8 @@ class Checker {
                       "::text, '-'), (SELECT string_agg(concat(a.provider, ' ', a.class, ' ', "
                       "a.amount, ','), '' "
                       "ORDER BY a.place) FROM unnest(provider, class, amount) WITH ORDINALITY AS "
-                      "a(provider, class, amount, place))) FROM consumer WHERE id BETWEEN '",
-                      from, "' AND '", to, "'"),
+                      "a(provider, class, amount, place))) FROM consumer WHERE ",
+                      IsInPortion(portion)),
                   std::move(portions[portion])));
       report_->consumers += count;
     }

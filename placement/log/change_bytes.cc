@@ -16,6 +16,20 @@ size_t SharedBlock(const std::shared_ptr<const T>& value) {
   return value == nullptr ? 0 : BlockBytes(sizeof(T) + kSharedBytes);
 }
 
+// The nodes of a set have more room than their names take: about as much again.
+size_t BytesOf(const HeldParts::Names& names) {
+  size_t bytes = BlockBytes(2 * names.size() * sizeof(std::string));
+  for (const std::string& name : names) bytes += BlockBytes(name);
+  return bytes;
+}
+
+size_t BytesOf(const HeldPtr& held) {
+  if (held == nullptr) return 0;
+  const size_t bytes = SharedBlock(held) + BytesOf(held->own);
+  if (!held->context) return bytes;
+  return bytes + BytesOf(held->context->before) + BytesOf(held->context->after);
+}
+
 // Counts the bytes of a change, with one method for each kind of change. A kind that is added later
 // does not compile until it has a method here.
 struct Counter {
@@ -61,14 +75,16 @@ struct Counter {
     const InstanceRecord& instance = *put.instance;
     return SharedBlock(put.instance) + BlockBytes(instance.name) + BlockBytes(instance.project) +
            BlockBytes(instance.user) + BlockBytes(instance.host) + BlockBytes(instance.vm_state) +
-           BlockBytes(instance.task_state) + BlockBytes(instance.details);
+           BlockBytes(instance.task_state) + BlockBytes(instance.flavor_id) +
+           BytesOf(instance.held) + BlockBytes(instance.body);
   }
   size_t operator()(const InstanceRemoved&) const { return 0; }
   size_t operator()(const MigrationPut& put) const {
     const MigrationRecord& migration = *put.migration;
     return SharedBlock(put.migration) + BlockBytes(migration.status) +
            BlockBytes(migration.source_host) + BlockBytes(migration.destination_host) +
-           BlockBytes(migration.old_flavor_id) + BlockBytes(migration.new_flavor_id);
+           BlockBytes(migration.old_flavor_id) + BlockBytes(migration.new_flavor_id) +
+           BlockBytes(migration.body);
   }
   size_t operator()(const MigrationRemoved&) const { return 0; }
   size_t operator()(const FormatRaised&) const { return 0; }

@@ -16,7 +16,7 @@ namespace {
 namespace pb = ledger::v1;
 
 absl::Status UnknownKind() {
-  return absl::DataLossError("the log holds a kind of change that this release does not know");
+  return absl::DataLossError("the log holds a change that this release cannot read");
 }
 
 template <typename Field>

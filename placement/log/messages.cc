@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "placement/log/node_messages.h"
-#include "placement/log/record_messages.h"
+#include "placement/records/stored.h"
 
 namespace berth::placement {
 namespace {
@@ -92,13 +92,13 @@ struct Encoder {
     EncodeId(removed.id.uuid, out->mutable_node_removed());
   }
   void operator()(const InstancePut& put) const {
-    EncodeInstance(*put.instance, out->mutable_instance_put());
+    out->set_instance_put(StoredBytes(*put.instance));
   }
   void operator()(const InstanceRemoved& removed) const {
     EncodeId(removed.id.uuid, out->mutable_instance_removed());
   }
   void operator()(const MigrationPut& put) const {
-    EncodeMigration(*put.migration, out->mutable_migration_put());
+    out->set_migration_put(StoredBytes(*put.migration));
   }
   void operator()(const MigrationRemoved& removed) const {
     EncodeId(removed.id.uuid, out->mutable_migration_removed());
@@ -201,17 +201,26 @@ void EncodeChange(const Change& change, pb::Change* out) { std::visit(Encoder{ou
 
 namespace {
 
-// The change in `in`, which must be a change of an instance or of a migration.
-Change RecordChangeOf(const pb::Change& in) {
-  if (in.has_instance_put()) return InstancePut{DecodeInstance(in.instance_put())};
-  if (in.has_migration_put()) return MigrationPut{DecodeMigration(in.migration_put())};
+// The change that puts the record; none if its bytes could not be read.
+template <typename Put, typename RecordPtr>
+std::optional<Change> PutOf(RecordPtr record) {
+  if (record == nullptr) return std::nullopt;
+  return Put{std::move(record)};
+}
+
+// The change in `in`, which must be a change of an instance or of a migration; none if its record
+// cannot be read.
+std::optional<Change> RecordChangeOf(const pb::Change& in) {
+  if (in.has_instance_put()) return PutOf<InstancePut>(StoredInstanceIn(in.instance_put()));
+  if (in.has_migration_put()) return PutOf<MigrationPut>(StoredMigrationIn(in.migration_put()));
   if (in.has_instance_removed()) {
     return InstanceRemoved{InstanceId{DecodeId(in.instance_removed())}};
   }
   return MigrationRemoved{MigrationId{DecodeId(in.migration_removed())}};
 }
 
-// The change in `in`; none if `in` contains no kind of change that this release knows.
+// The change in `in`; none if `in` contains no kind of change that this release knows, or a record
+// that cannot be read.
 std::optional<Change> ChangeOf(const pb::Change& in) {
   switch (in.kind_case()) {
     case pb::Change::kProviderPut:

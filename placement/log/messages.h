@@ -15,7 +15,7 @@ namespace berth::placement {
 
 void EncodeChange(const Change& change, ledger::v1::Change* out);
 // Adds the change in `in` to `out`. Returns false, and adds nothing, if `in` contains no kind of
-// change that this release knows.
+// change that this release knows, or a record that cannot be read.
 bool DecodeChange(const ledger::v1::Change& in, Changes* out);
 
 void EncodeProvider(const ProviderConfig& config, ledger::v1::Provider* out);

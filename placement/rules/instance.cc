@@ -76,8 +76,8 @@ absl::StatusOr<Outcome> Decide(const State& state, const SetInstance& command,
     return UuidOfMigration(command.record.id, "instance.uuid");
   }
   BERTH_RETURN_IF_ERROR(CheckInstanceWrite(state, command.tracker, before, command.record));
-  BERTH_RETURN_IF_ERROR(CheckOwners(
-      state, {command.tracker, std::nullopt, command.read_held, before, command.record}));
+  BERTH_RETURN_IF_ERROR(
+      CheckOwners(state, {command.tracker, std::nullopt, before, command.record}));
   Outcome outcome;
   outcome.result.created = before == nullptr;
   outcome.changes.push_back(InstancePut{StoredInstance(command.record, before, context)});

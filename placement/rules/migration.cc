@@ -57,8 +57,7 @@ MigrationRecord Updated(const MigrationRecord& before, const UpdateMigration& co
 template <typename Command>
 absl::Status CheckOwnersOf(const State& state, const Command& command, const MigrationPtr& after) {
   const InstancePtr instance = state.records().FindInstance(after->instance);
-  return CheckOwners(
-      state, {command.tracker, std::nullopt, command.read_held, instance, *instance, after});
+  return CheckOwners(state, {command.tracker, std::nullopt, instance, *instance, after});
 }
 
 }  // namespace

@@ -116,8 +116,8 @@ absl::StatusOr<Outcome> Decide(const State& state, const EndMove& command,
   MigrationRecord ended = *before;
   ended.status = std::string(ending.status);
   const MigrationPtr migration = StoredMigration(std::move(ended), context);
-  BERTH_RETURN_IF_ERROR(CheckOwners(
-      state, {command.tracker, std::nullopt, command.read_held, instance, *wanted, migration}));
+  BERTH_RETURN_IF_ERROR(
+      CheckOwners(state, {command.tracker, std::nullopt, instance, *wanted, migration}));
   Outcome outcome;
   if (settlement.changes()) outcome = Apply(state, *wanted, *before, settlement, context);
   if (command.instance != nullptr) {

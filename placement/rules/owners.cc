@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 #include "placement/commands/node_share.h"
 #include "placement/rules/fence.h"
 #include "placement/values/migration_status.h"
@@ -24,11 +25,10 @@ struct OwnedPlace {
   friend auto operator<=>(const OwnedPlace&, const OwnedPlace&) = default;
 };
 
-// An instance with all its migrations, and the parts of its record.
+// An instance with all its migrations.
 struct Belongings {
   const InstanceRecord& instance;
   std::vector<MigrationPtr> migrations;
-  HeldParts parts;
 };
 
 std::set<OwnedPlace> PlacesOf(const Belongings& of) {
@@ -46,10 +46,11 @@ OwnedNames NamedAt(const Belongings& of, const OwnedPlace& place) {
   const auto is_here = [&](const std::string& host, const std::optional<ProviderId>& node) {
     return host == place.host && (!node || node == place.node);
   };
+  const HeldParts& held = HeldOf(of.instance);
   OwnedNames names;
-  if (is_here(of.instance.host, of.instance.node)) names = of.parts.own;
-  if (!of.parts.context) return names;
-  const HeldParts::Context& context = *of.parts.context;
+  if (is_here(of.instance.host, of.instance.node)) names = held.own;
+  if (!held.context) return names;
+  const HeldParts::Context& context = *held.context;
   for (const MigrationPtr& migration : of.migrations) {
     if (context.migration && context.migration != migration->id) continue;
     if (is_here(migration->source_host, migration->source_node)) {
@@ -75,8 +76,7 @@ OwnedNames NamedWithin(const Belongings& of, const OwnedPlace& place) {
 // What of the records counts at the place; nothing if the place is the whole host.
 OwnedNames CountedAt(const Belongings& of, const OwnedPlace& place) {
   if (!place.node) return {};
-  return HeldNames(ShareOn(place.host, *place.node, of.instance, of.migrations, of.parts),
-                   of.parts);
+  return HeldNames(ShareOn(place.host, *place.node, of.instance, of.migrations), of.instance);
 }
 
 OwnedNames Minus(OwnedNames names, const OwnedNames& others) {
@@ -96,67 +96,50 @@ std::vector<MigrationPtr> MigrationsAfter(const State& state, InstanceId instanc
   return migrations;
 }
 
-// Whether the migration that is written counts as it did before, on both of its sides. Beside
-// another one that holds resources it may become the newest, which alone counts.
-bool LeavesMove(const MigrationRecord& written, const std::vector<MigrationPtr>& before) {
-  bool is_known = false;
-  for (const MigrationPtr& migration : before) {
-    if (migration->id != written.id) {
-      if (HoldsResources(migration->status)) return false;
-      continue;
-    }
-    is_known = migration->source_host == written.source_host &&
-               migration->source_node == written.source_node &&
-               migration->destination_host == written.destination_host &&
-               migration->destination_node == written.destination_node &&
-               HoldsResources(migration->status) == HoldsResources(written.status);
-  }
-  return is_known;
-}
-
-// Whether the write leaves all from which it follows what the instance has. Then nothing is read.
-// The details hold the flavor, and a migration keeps its type and its flavors.
-bool LeavesAll(const OwnersWrite& write, const std::vector<MigrationPtr>& migrations) {
-  const InstanceRecord& before = *write.before;
-  const InstanceRecord& after = write.after;
-  return after.host == before.host && after.node == before.node &&
-         after.details == before.details && IsRemovable(after) == IsRemovable(before) &&
-         IsMoving(after) == IsMoving(before) &&
-         (write.migration == nullptr || LeavesMove(*write.migration, migrations));
-}
-
 bool IsOfTracker(const OwnersWrite& write, const OwnedPlace& place) {
   return place.host == write.tracker->host &&
          (!place.node || !write.node || place.node == write.node);
 }
 
+// The name of a part as people write it.
+std::string WordsOf(const std::string& name) {
+  const std::vector<std::string> parts = absl::StrSplit(name.substr(1), '/');
+  if (name.starts_with('c') && parts.size() == 2) {
+    return absl::StrCat("CPU ", parts[1], " of cell ", parts[0]);
+  }
+  if (name.starts_with('d')) return absl::StrCat("PCI device ", name.substr(1));
+  if (name.starts_with('u') && parts.size() == 3) {
+    return absl::StrCat("unit ", parts[2], " of ", parts[1], " of provider ", parts[0]);
+  }
+  return name;
+}
+
 absl::Status DenyGift(const OwnersWrite& write, const std::string& name, const OwnedPlace& place) {
   const std::string node = place.node ? absl::StrCat("node ", place.node->ToString(), " of ") : "";
-  return DenyRecord(*write.tracker, "instance", write.after.id.ToString(),
-                    absl::StrCat("it would get ", name, " of ", node, "host ", place.host));
+  return DenyRecord(
+      *write.tracker, "instance", write.after.id.ToString(),
+      absl::StrCat("it would get ", WordsOf(name), " of ", node, "host ", place.host));
 }
 
 // RECORD_CONFLICT if another record counts at the place with one of the names.
 absl::Status CheckFree(const State& state, const OwnersWrite& write, const OwnedPlace& place,
                        const OwnedNames& names) {
-  if (names.empty()) return absl::OkStatus();
   const Records& records = state.records();
   std::set<InstanceId> others;
-  for (const InstancePtr& one : records.InstancesOf(place.host)) others.insert(one->id);
-  for (const MigrationPtr& move : records.MovesOf(place.host)) others.insert(move->instance);
+  for (const std::string& name : names) {
+    records.ForEachOwner(place.host, name, [&](InstanceId id) { others.insert(id); });
+  }
   others.erase(write.after.id);
   for (const InstanceId id : others) {
     const InstancePtr other = records.FindInstance(id);
-    if (IsRemovable(*other)) continue;  // it has nothing anywhere, so its details need not be read
-    const OwnedNames taken =
-        CountedAt({*other, records.MigrationsOf(id), write.read_held(*other)}, place);
+    const OwnedNames taken = CountedAt({*other, records.MigrationsOf(id)}, place);
     const auto at = std::find_if(taken.begin(), taken.end(),
                                  [&](const std::string& name) { return names.contains(name); });
     if (at == taken.end()) continue;
     const std::string instance = write.after.id.ToString();
     return Refuse(absl::StatusCode::kAborted, "RECORD_CONFLICT",
-                  absl::StrCat("instance ", instance, " cannot get ", *at, ", which instance ",
-                               id.ToString(), " has"),
+                  absl::StrCat("instance ", instance, " cannot get ", WordsOf(*at),
+                               ", which instance ", id.ToString(), " has"),
                   {{{"instance", instance}}});
   }
   return absl::OkStatus();
@@ -165,12 +148,11 @@ absl::Status CheckFree(const State& state, const OwnersWrite& write, const Owned
 }  // namespace
 
 absl::Status CheckOwners(const State& state, const OwnersWrite& write) {
-  if (!write.tracker || write.read_held == nullptr) return absl::OkStatus();
-  std::vector<MigrationPtr> migrations = state.records().MigrationsOf(write.before->id);
-  if (LeavesAll(write, migrations)) return absl::OkStatus();
-  const Belongings before{*write.before, std::move(migrations), write.read_held(*write.before)};
-  const Belongings after{write.after, MigrationsAfter(state, write.after.id, write.migration),
-                         write.read_held(write.after)};
+  if (!write.tracker) return absl::OkStatus();
+  // What counts follows from what the record names.
+  if (write.after.held == nullptr) return absl::OkStatus();
+  const Belongings before{*write.before, state.records().MigrationsOf(write.before->id)};
+  const Belongings after{write.after, MigrationsAfter(state, write.after.id, write.migration)};
   const std::set<OwnedPlace> places = PlacesOf(after);
   for (const OwnedPlace& place : places) {
     if (IsOfTracker(write, place)) continue;

@@ -17,7 +17,6 @@ namespace berth::placement {
 struct OwnersWrite {
   std::optional<TrackerProcess> tracker;  // none: no tracker writes, and all is OK
   std::optional<ProviderId> node;    // the one that the tracker writes for; none: all of its host
-  HeldReader read_held = nullptr;    // null: nobody can read the details, and all is OK
   InstancePtr before;                // as it is; not null if a tracker writes
   const InstanceRecord& after;       // as it would be
   MigrationPtr migration = nullptr;  // of the instance, as it would be; null: none is written

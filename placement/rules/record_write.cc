@@ -6,6 +6,7 @@
 #include "placement/commands/fleet_node.h"
 #include "placement/commands/node_providers.h"
 #include "placement/commands/record_form.h"
+#include "placement/records/tracker_edit.h"
 #include "placement/rules/fence.h"
 #include "placement/rules/owners.h"
 #include "placement/rules/rules.h"
@@ -25,7 +26,6 @@ EndMove EndOf(const WriteRecords& command, InstanceRecord after) {
   end.expected_instance_generation = command.expected_generation;
   end.instance = std::make_shared<const InstanceRecord>(std::move(after));
   end.tracker = command.tracker;
-  end.read_held = command.read_held;
   return end;
 }
 
@@ -207,11 +207,13 @@ absl::StatusOr<Outcome> Decide(const State& state, const WriteRecords& command,
   TrackerFields(faults, command.tracker);
   BERTH_RETURN_IF_ERROR(faults.status());
   BERTH_RETURN_IF_ERROR(CheckProcess(state, command.tracker, "tracker."));
-  if (command.edit != nullptr) BERTH_RETURN_IF_ERROR(CheckNode(state, command));
+  if (command.written != nullptr) BERTH_RETURN_IF_ERROR(CheckNode(state, command));
   BERTH_ASSIGN_OR_RETURN(const RecordsBefore before, FindRecords(state, command));
-  if (command.edit == nullptr) return Withdraw(state, command, before, context);
-  BERTH_ASSIGN_OR_RETURN(InstanceRecord after, command.edit->Apply(*before.instance));
-  if (command.migration && command.migration->end) {
+  if (command.written == nullptr) return Withdraw(state, command, before, context);
+  const bool ends = command.migration && command.migration->end;
+  InstanceRecord after = TrackerEdit(*before.instance, *command.written,
+                                     ends && *command.migration->end == MoveEnd::kReverted);
+  if (ends) {
     return Decide(state, EndOf(command, std::move(after)), context);
   }
   MigrationPtr migration;
@@ -227,8 +229,8 @@ absl::StatusOr<Outcome> Decide(const State& state, const WriteRecords& command,
   if (migration != nullptr) {
     BERTH_RETURN_IF_ERROR(CheckStatusChange(state, *before.migration, *migration));
   }
-  BERTH_RETURN_IF_ERROR(CheckOwners(state, {command.tracker, command.node, command.read_held,
-                                            before.instance, after, migration}));
+  BERTH_RETURN_IF_ERROR(
+      CheckOwners(state, {command.tracker, command.node, before.instance, after, migration}));
   return Put(after, before, std::move(migration), context);
 }
 

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <iterator>
+#include <set>
+#include <string>
 
 #include "placement/ground/check.h"
 #include "placement/values/migration_status.h"
@@ -81,17 +83,21 @@ void Records::Put(const InstancePtr& instance) {
   // StoredInstance and StoredMigration raise the generation. No message gives the generation of a
   // record.
   if (before != nullptr) BERTH_CHECK(before->generation < instance->generation);
+  Disown(before);
   if (before == nullptr || before->host != instance->host) {
     if (before != nullptr) instances_by_host_.Erase(before->host, before->id);
     if (!instance->host.empty()) instances_by_host_.Put(instance->host, instance->id);
   }
   instances_.Put(instance->id, instance);
+  Own(instance);
 }
 
 void Records::Put(const MigrationPtr& migration) {
   // The rules refuse a migration without an instance, and no write gives a migration another
   // instance.
-  BERTH_CHECK(instances_.Find(migration->instance) != nullptr);
+  const InstancePtr instance = FindInstance(migration->instance);
+  BERTH_CHECK(instance != nullptr);
+  Disown(instance);
   if (const MigrationPtr before = FindMigration(migration->id)) {
     BERTH_CHECK(before->generation < migration->generation);
     BERTH_CHECK(before->instance == migration->instance);
@@ -100,11 +106,13 @@ void Records::Put(const MigrationPtr& migration) {
   List(*migration);
   migrations_by_instance_.Put({migration->instance, migration->id}, {});
   migrations_.Put(migration->id, migration);
+  Own(instance);
 }
 
 void Records::Remove(InstanceId id) {
   const InstancePtr before = FindInstance(id);
   BERTH_CHECK(before != nullptr && MigrationsOf(id).empty());
+  Disown(before);
   instances_by_host_.Erase(before->host, id);
   instances_.Erase(id);
 }
@@ -112,9 +120,41 @@ void Records::Remove(InstanceId id) {
 void Records::Remove(MigrationId id) {
   const MigrationPtr before = FindMigration(id);
   BERTH_CHECK(before != nullptr);
+  const InstancePtr instance = FindInstance(before->instance);
+  Disown(instance);
   Unlist(*before);
   migrations_by_instance_.Erase(std::pair(before->instance, id));
   migrations_.Erase(id);
+  Own(instance);
+}
+
+template <typename Use>
+void Records::ForEachPart(const InstanceRecord& instance, Use use) const {
+  if (instance.held == nullptr || IsRemovable(instance)) return;
+  std::set<absl::string_view> hosts = {instance.host};
+  const std::vector<MigrationPtr> moves = MovesOf(instance.id);
+  for (const MigrationPtr& move : moves) {
+    hosts.insert(move->source_host);
+    hosts.insert(move->destination_host);
+  }
+  hosts.erase("");
+  HeldParts::Names names = instance.held->own;
+  if (instance.held->context) {
+    names.insert(instance.held->context->before.begin(), instance.held->context->before.end());
+    names.insert(instance.held->context->after.begin(), instance.held->context->after.end());
+  }
+  for (const absl::string_view host : hosts) {
+    for (const absl::string_view name : names) use(OwnerKey{absl::HashOf(host, name), instance.id});
+  }
+}
+
+void Records::Disown(const InstancePtr& instance) {
+  if (instance == nullptr) return;
+  ForEachPart(*instance, [this](const OwnerKey& key) { owners_.Erase(key); });
+}
+
+void Records::Own(const InstancePtr& instance) {
+  ForEachPart(*instance, [this](const OwnerKey& key) { owners_.Put(key, {}); });
 }
 
 void Records::Unlist(const MigrationRecord& migration) {
@@ -128,7 +168,8 @@ void Records::Unlist(const MigrationRecord& migration) {
 void Records::List(const MigrationRecord& migration) {
   const bool moves = HoldsResources(migration.status);
   HostIndex<MigrationId>& index = moves ? moves_by_host_ : finished_by_host_;
-  index.Put(migration.source_host, migration.id);
+  // An unreadable record has no hosts.
+  if (!migration.source_host.empty()) index.Put(migration.source_host, migration.id);
   if (!migration.destination_host.empty()) index.Put(migration.destination_host, migration.id);
   if (moves) moves_by_instance_.Put({migration.instance, migration.id}, {});
 }

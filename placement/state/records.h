@@ -3,7 +3,11 @@
 // A part of State, and a value like it: a copy costs a few pointers. Any thread may call const
 // members; only the owner of an unpublished state calls the others.
 //
-// Invariant: the instance of every migration has a record.
+// Invariants:
+//   1. The instance of every migration has a record.
+//   2. The index of owners names each instance that is not removable (IsRemovable) under each part
+//      that its record names, on the host of the record and on the hosts of its moves that may hold
+//      resources.
 #ifndef BERTH_PLACEMENT_STATE_RECORDS_H_
 #define BERTH_PLACEMENT_STATE_RECORDS_H_
 
@@ -11,6 +15,7 @@
 #include <variant>
 #include <vector>
 
+#include "absl/hash/hash.h"
 #include "absl/strings/string_view.h"
 #include "placement/state/host_index.h"
 #include "placement/state/persistent_map.h"
@@ -36,6 +41,21 @@ class Records {
   // All migrations that may hold resources, in order of their instances and ids. The cost does not
   // grow with the number of the others.
   std::vector<MigrationPtr> Moves() const;
+  // Calls visit(id) for each instance that may have the part `name` of a node of `host`
+  // (HeldParts), in ascending order. For each other instance, nothing of its record and its moves
+  // that may hold resources gives it the part there. Some of the instances may not have it either.
+  template <typename Visit>
+  void ForEachOwner(absl::string_view host, absl::string_view name, Visit visit) const {
+    const OwnerKey first{absl::HashOf(host, name), InstanceId{}};
+    const auto add = [&](const OwnerKey& key, std::monostate) {
+      if (key.first != first.first) return false;
+      visit(key.second);
+      return true;
+    };
+    // ForEachFrom leaves out the key that it begins with, and the nil uuid is a legal id.
+    if (owners_.Find(first) != nullptr) add(first, {});
+    owners_.ForEachFrom(first, add);
+  }
   // All migrations from or to `host`, or of the instance, in order of id.
   std::vector<MigrationPtr> MigrationsOf(absl::string_view host) const;
   std::vector<MigrationPtr> MigrationsOf(InstanceId instance) const;
@@ -49,6 +69,8 @@ class Records {
   void Remove(MigrationId id);
 
  private:
+  // The hash of a host and of the name of a part, and an instance that may have this part there.
+  using OwnerKey = std::pair<size_t, InstanceId>;
   using InstanceIndex = PersistentMap<std::pair<InstanceId, MigrationId>, std::monostate>;
 
   // The migrations that the index has for the host or for the instance, in order of id.
@@ -60,6 +82,14 @@ class Records {
   void Unlist(const MigrationRecord& migration);
   void List(const MigrationRecord& migration);
 
+  // Calls use(key) for each key that owners_ has for the instance.
+  template <typename Use>
+  void ForEachPart(const InstanceRecord& instance, Use use) const;
+  // Disown takes the parts of the instance out of owners_, Own adds them. Both look at the moves of
+  // the instance as they are now.
+  void Disown(const InstancePtr& instance);
+  void Own(const InstancePtr& instance);
+
   PersistentMap<InstanceId, InstancePtr> instances_;
   PersistentMap<MigrationId, MigrationPtr> migrations_;
   HostIndex<InstanceId> instances_by_host_;  // the instances that have a host
@@ -69,6 +99,7 @@ class Records {
   HostIndex<MigrationId> finished_by_host_;
   InstanceIndex moves_by_instance_;  // the migrations that may hold resources
   InstanceIndex migrations_by_instance_;
+  PersistentMap<OwnerKey, std::monostate> owners_;
 };
 
 }  // namespace berth::placement

@@ -25,7 +25,7 @@ inline constexpr absl::string_view kSelectNodes =
     "reported_generation, coalesce(facts, ''), account, micros_of(created_at), "
     "micros_of(updated_at), total_vcpus, total_pcpus, total_memory_mib, total_disk_gib, "
     "used_vcpus, used_pcpus, used_memory_mib, used_disk_gib, disk_available_least_gib, "
-    "instance_count, task_count, storage_id FROM node";
+    "instance_count, task_count, storage_id FROM node WHERE";
 
 // The record in row `row` of `rows`, the result of this statement. Null if its lists of reported
 // providers and generations have different lengths.

@@ -1,5 +1,5 @@
-// The rows of instances and migrations: writes them as arguments of SQL functions, and reads them
-// back.
+// The rows of the table `record`, which has instances and migrations: writes them as arguments of
+// the SQL function write_records, and reads them back.
 #ifndef BERTH_PLACEMENT_STORE_RECORD_ROWS_H_
 #define BERTH_PLACEMENT_STORE_RECORD_ROWS_H_
 
@@ -12,27 +12,23 @@
 
 namespace berth::placement {
 
-// The numbers of arguments of the SQL functions write_instances and write_migrations.
-inline constexpr int kInstanceColumns = 19;
-inline constexpr int kMigrationColumns = 14;
+// The number of arguments of write_records.
+inline constexpr int kRecordColumns = 6;
 
-// Adds a row to a call of write_instances or write_migrations. `before`: the generation of the
-// record in the table; none if the record is new.
-void AddInstance(SqlCall& call, std::optional<Generation> before, const InstanceRecord& instance);
-void AddMigration(SqlCall& call, std::optional<Generation> before,
-                  const MigrationRecord& migration);
+// Adds a row to a call of write_records. `before`: the generation of the record in the table; none
+// if the record is new.
+void AddRecord(SqlCall& call, std::optional<Generation> before, const InstanceRecord& instance);
+void AddRecord(SqlCall& call, std::optional<Generation> before, const MigrationRecord& migration);
 
-// The statements that select all records, without WHERE. The first column is the id.
+// The statements that select all records of a kind; a condition of the id may follow.
 inline constexpr absl::string_view kSelectInstances =
-    "SELECT id, generation, name, project, \"user\", host, node, vm_state, task_state, vcpus, "
-    "memory_mib, root_disk_gib, ephemeral_disk_gib, swap_mib, details, micros_of(created_at), "
-    "micros_of(updated_at), micros_of(deleted_at) FROM instance";
+    "SELECT id, generation, content FROM record WHERE kind = 1 AND";
 inline constexpr absl::string_view kSelectMigrations =
-    "SELECT id, generation, instance, type, status, source_host, source_node, destination_host, "
-    "destination_node, old_flavor_id, new_flavor_id, micros_of(created_at), micros_of(updated_at) "
-    "FROM migration";
+    "SELECT id, generation, content, instance FROM record WHERE kind = 2 AND";
 
-// The record in row `row` of `rows`, the result of one of these two statements.
+// The record in row `row` of `rows`, the result of one of these two statements. If its content
+// cannot be read, or has another id, generation or instance than its row, the record has only these
+// and kUnreadable.
 InstancePtr ReadInstance(const QueryRows& rows, int row);
 MigrationPtr ReadMigration(const QueryRows& rows, int row);
 

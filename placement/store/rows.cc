@@ -119,15 +119,14 @@ class Calls {
     Services();
     Nodes();
     Records(rows_.touched->instances, rows_.base->records().instances(),
-            rows_.next->records().instances(), remove_instances_, instances_, AddInstance);
+            rows_.next->records().instances());
     Records(rows_.touched->migrations, rows_.base->records().migrations(),
-            rows_.next->records().migrations(), remove_migrations_, migrations_, AddMigration);
+            rows_.next->records().migrations());
     Statement sql;
     sql.Append("SELECT ");
-    for (const SqlCall* call :
-         {&remove_consumers_, &update_consumers_, &insert_consumers_, &used_, &remove_providers_,
-          &providers_, &remove_services_, &services_, &remove_nodes_, &nodes_, &remove_instances_,
-          &instances_, &remove_migrations_, &migrations_}) {
+    for (const SqlCall* call : {&remove_consumers_, &update_consumers_, &insert_consumers_, &used_,
+                                &remove_providers_, &providers_, &remove_services_, &services_,
+                                &remove_nodes_, &nodes_, &remove_records_, &records_}) {
       if (call->empty()) continue;
       call->AppendTo(&sql);
       sql.Append(",");
@@ -271,18 +270,18 @@ class Calls {
     }
   }
 
-  // Of the records `ids`, adds those that differ in `before` and `after` to `remove` or `write`.
-  template <typename Ids, typename Map, typename AddRow>
-  void Records(const Ids& ids, const Map& before, const Map& after, SqlCall& remove, SqlCall& write,
-               AddRow add) {
+  // Adds those of the records `ids` that differ in `before` and `after`.
+  template <typename Ids, typename Map>
+  void Records(const Ids& ids, const Map& before, const Map& after) {
     for (const auto id : ids) {
       const auto* old = before.Find(id);
       const auto* now = after.Find(id);
       if (now != nullptr && (old == nullptr || *old != *now)) {
-        add(write, old == nullptr ? std::nullopt : std::optional((*old)->generation), **now);
+        AddRecord(records_, old == nullptr ? std::nullopt : std::optional((*old)->generation),
+                  **now);
       } else if (now == nullptr && old != nullptr) {
-        remove.Column(0).AddUuid(id.uuid);
-        remove.Column(1).AddInt((*old)->generation.value);
+        remove_records_.Column(0).AddUuid(id.uuid);
+        remove_records_.Column(1).AddInt((*old)->generation.value);
       }
     }
   }
@@ -341,10 +340,8 @@ class Calls {
   SqlCall remove_services_{"remove_services", 2};
   SqlCall nodes_{"write_nodes", kNodeColumns};
   SqlCall remove_nodes_{"remove_nodes", 1};
-  SqlCall instances_{"write_instances", kInstanceColumns};
-  SqlCall remove_instances_{"remove_instances", 2};
-  SqlCall migrations_{"write_migrations", kMigrationColumns};
-  SqlCall remove_migrations_{"remove_migrations", 2};
+  SqlCall records_{"write_records", kRecordColumns};
+  SqlCall remove_records_{"remove_records", 2};
 };
 
 }  // namespace

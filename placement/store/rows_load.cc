@@ -102,7 +102,7 @@ class Loader {
   }
 
   // Calls read(rows, row) for each row of `select`, in the order of ids. `select` is a statement
-  // without WHERE whose first column is the id. Reads `at_once` rows at a time, because the rows
+  // whose first column is the id, and which a condition of the id may follow. Reads `at_once` rows at a time, because the rows
   // take more memory than the state that is made from them.
   template <typename Read>
   absl::Status ForEachById(absl::string_view select, Read read, int at_once = kRowsAtOnce) {
@@ -110,9 +110,9 @@ class Loader {
     absl::string_view comparison = ">=";
     while (true) {
       QueryRows rows;
-      BERTH_RETURN_IF_ERROR(database_.Run(absl::StrCat(select, " WHERE id ", comparison, " '",
-                                                       after, "' ORDER BY id LIMIT ", at_once),
-                                          &rows));
+      BERTH_RETURN_IF_ERROR(database_.Run(
+          absl::StrCat(select, " id ", comparison, " '", after, "' ORDER BY id LIMIT ", at_once),
+          &rows));
       for (int row = 0; row < rows.size(); ++row) {
         BERTH_RETURN_IF_ERROR(read(rows, row));
       }
@@ -126,7 +126,7 @@ class Loader {
     BERTH_RETURN_IF_ERROR(ForEachById(
         "SELECT id, name, parent, generation, allocation_generation, class, total, reserved, "
         "min_unit, max_unit, step_size, ratio, capacity, used, trait, aggregate, "
-        "micros_of(created_at), micros_of(updated_at) FROM provider",
+        "micros_of(created_at), micros_of(updated_at) FROM provider WHERE",
         [this](const QueryRows& rows, int row) { return ReadProvider(rows, row); }));
     for (auto& [id, loaded] : providers_) {
       BERTH_RETURN_IF_ERROR(Place(loaded));
@@ -213,7 +213,8 @@ class Loader {
   absl::Status Consumers() {
     return ForEachById(
         "SELECT id, generation, project, \"user\", type, provider, class, amount, "
-        "micros_of(created_at), micros_of(updated_at), micros_of(lease_expires_at) FROM consumer",
+        "micros_of(created_at), micros_of(updated_at), micros_of(lease_expires_at) FROM consumer "
+        "WHERE",
         [this](const QueryRows& rows, int row) { return ReadConsumer(rows, row); });
   }
 

@@ -2,9 +2,11 @@
 // is being moved.
 //
 // Both are entities of the ledger. A record is not a consumer: an instance has a record even while
-// it holds nothing. The consumer that holds its allocations has the same uuid. The ledger decides
-// and filters by the typed fields. It keeps the other fields of an instance as bytes and does not
-// interpret them. Times are in whole microseconds.
+// it holds nothing. The consumer that holds its allocations has the same uuid.
+//
+// A record is an index and a body. The index is the typed fields, by which the ledger decides and
+// filters. The body is the bytes of a message of record.proto that has all other fields; only
+// placement/records reads it. No field is in both. Times are in whole microseconds.
 #ifndef BERTH_PLACEMENT_VALUES_INSTANCE_H_
 #define BERTH_PLACEMENT_VALUES_INSTANCE_H_
 
@@ -13,6 +15,7 @@
 #include <optional>
 #include <string>
 
+#include "absl/container/btree_set.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "placement/values/types.h"
@@ -25,6 +28,9 @@ inline constexpr absl::string_view kDeletedState = "deleted";
 // again (T-112).
 inline constexpr absl::string_view kOffloadedState = "shelved_offloaded";
 inline constexpr absl::string_view kSpawningTask = "spawning";
+// The vm_state of an instance, or the status of a migration, whose stored bytes cannot be read. Of
+// such a record only the ids and the generation are known; the next write replaces it.
+inline constexpr absl::string_view kUnreadable = "unreadable";
 
 // The amounts that an instance asks for by its flavor (T-113). Each is 0..kAmountMax.
 struct FlavorAmounts {
@@ -37,6 +43,30 @@ struct FlavorAmounts {
   friend bool operator==(const FlavorAmounts&, const FlavorAmounts&) = default;
 };
 
+// What the record of an instance gives to this instance alone: host CPUs, PCI devices and named
+// units. commands/node_share.h says which of these the instance has on which node. Derived from the
+// body at each write (records/instance.h), and stored with the record.
+struct HeldParts {
+  // One name for each part. Equal names on one node mean the same part. The names are stored, so
+  // their form stays: `c<cell>/<CPU>`, `d<address of a PCI device>`, `u<provider>/<class>/<unit>`.
+  using Names = absl::btree_set<std::string>;
+  // The migration context of the record.
+  struct Context {
+    std::optional<MigrationId> migration;  // none: the context names no migration
+    bool has_old_flavor = false;
+    bool has_new_flavor = false;
+    Names before;  // on the source of the migration
+    Names after;   // on the destination
+
+    friend bool operator==(const Context&, const Context&) = default;
+  };
+  Names own;                       // on the node that the record names
+  std::optional<Context> context;  // none: the record has none
+
+  friend bool operator==(const HeldParts&, const HeldParts&) = default;
+};
+using HeldPtr = std::shared_ptr<const HeldParts>;
+
 struct InstanceRecord {
   InstanceId id;
   Generation generation;
@@ -47,13 +77,15 @@ struct InstanceRecord {
   std::optional<ProviderId> node;  // none: the instance is on no node; given only with a host
   std::string vm_state;            // not empty
   std::string task_state;          // empty: nothing is being done
+  std::string flavor_id;           // empty: not given
   FlavorAmounts flavor;
-  std::string details;  // all other fields, as an encoded message; at most 64 KiB
+  HeldPtr held;      // null: no names and no context
+  std::string body;  // the other fields; at most 64 KiB
   absl::Time created_at;
   absl::Time updated_at;
   std::optional<absl::Time> deleted_at;  // since when vm_state is kDeletedState; none: it is not
 
-  friend bool operator==(const InstanceRecord&, const InstanceRecord&) = default;
+  friend bool operator==(const InstanceRecord& a, const InstanceRecord& b);
 };
 using InstancePtr = std::shared_ptr<const InstanceRecord>;
 
@@ -63,6 +95,9 @@ inline bool IsRemovable(const InstanceRecord& instance) {
   return instance.vm_state == kDeletedState ||
          (instance.vm_state == kOffloadedState && instance.task_state != kSpawningTask);
 }
+
+// What the record gives to the instance alone, which may be nothing.
+const HeldParts& HeldOf(const InstanceRecord& instance);
 
 // The kinds of moves (T-128). The numbers are stored.
 enum class MigrationType { kCold = 1, kResize = 2, kLive = 3, kEvacuation = 4 };
@@ -81,6 +116,7 @@ struct MigrationRecord {
   std::optional<ProviderId> destination_node;  // none: not known yet; given only with a host
   std::string old_flavor_id;                   // empty: not given
   std::string new_flavor_id;
+  std::string body;  // fields that this release does not know; at most 64 KiB
   absl::Time created_at;
   absl::Time updated_at;
 

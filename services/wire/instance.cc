@@ -28,40 +28,6 @@ absl::Status ReadNode(absl::string_view field, const std::string& text,
   return absl::OkStatus();
 }
 
-void ClearAmounts(pb::Flavor* flavor) {
-  flavor->clear_vcpus();
-  flavor->clear_memory_mib();
-  flavor->clear_root_disk_gib();
-  flavor->clear_ephemeral_disk_gib();
-  flavor->clear_swap_mib();
-}
-
-// The bytes of the fields of `instance` that InstanceRecord has no field for. Equal messages give
-// equal bytes.
-std::string DetailsOf(pb::Instance instance) {
-  instance.clear_uuid();
-  instance.clear_generation();
-  instance.clear_name();
-  instance.clear_project_id();
-  instance.clear_user_id();
-  instance.clear_host();
-  instance.clear_node_uuid();
-  instance.clear_vm_state();
-  instance.clear_task_state();
-  instance.clear_created_at();
-  instance.clear_updated_at();
-  instance.clear_deleted_at();
-  ClearAmounts(instance.mutable_flavor());
-  std::string bytes;
-  {
-    google::protobuf::io::StringOutputStream stream(&bytes);
-    google::protobuf::io::CodedOutputStream out(&stream);
-    out.SetSerializationDeterministic(true);
-    instance.SerializeToCodedStream(&out);
-  }
-  return bytes;
-}
-
 constexpr int kIdMax = 65535;        // of host cells, host CPUs and virtual CPUs
 constexpr int kPageSizeMin = -3;     // -1, -2 and -3 are words for sizes
 constexpr int kPciRequestMax = 256;  // devices of one request
@@ -131,25 +97,6 @@ absl::Status CheckContext(const std::string& path, const pb::MigrationContext& c
   return CheckRequests(path + ".new_pci_requests", context.new_pci_requests());
 }
 
-// Adds the names of the host CPUs, devices and units.
-template <typename Cells, typename Devices, typename Units>
-void AddNames(const Cells& cells, const Devices& devices, const Units& units,
-              std::set<std::string>* names) {
-  for (const pb::GuestCell& cell : cells) {
-    if (!cell.has_host_cell()) continue;
-    const auto add = [&](int cpu) {
-      names->insert(absl::StrCat("CPU ", cpu, " of cell ", cell.host_cell()));
-    };
-    for (const auto& [vcpu, cpu] : cell.pinning()) add(cpu);
-    for (const int cpu : cell.reserved_cpus()) add(cpu);
-  }
-  for (const pb::PciDevice& device : devices) names->insert("PCI device " + device.address());
-  for (const pb::NamedUnit& unit : units) {
-    names->insert(absl::StrCat("unit ", unit.name(), " of ", unit.resource_class(), " of provider ",
-                               unit.provider_uuid()));
-  }
-}
-
 // Fill in the record that the command has put, if it has put one.
 template <typename Response>
 void FillPutInstance(const WriteAnswer& answer, Response* response) {
@@ -187,105 +134,23 @@ absl::Status CheckNumbers(const std::string& path, const pb::Instance& instance)
   return CheckContext(path + ".migration_context", instance.migration_context());
 }
 
-void FillInstance(const InstanceRecord& instance, pb::Instance* to) {
-  to->ParseFromString(instance.details);
-  to->set_uuid(instance.id.ToString());
-  to->set_generation(instance.generation.value);
-  to->set_name(instance.name);
-  to->set_project_id(instance.project);
-  to->set_user_id(instance.user);
-  to->set_host(instance.host);
-  if (instance.node) to->set_node_uuid(instance.node->ToString());
-  to->set_vm_state(instance.vm_state);
-  to->set_task_state(instance.task_state);
-  pb::Flavor* const flavor = to->mutable_flavor();
-  flavor->set_vcpus(static_cast<int32_t>(instance.flavor.vcpus));
-  flavor->set_memory_mib(instance.flavor.memory_mib);
-  flavor->set_root_disk_gib(instance.flavor.root_disk_gib);
-  flavor->set_ephemeral_disk_gib(instance.flavor.ephemeral_disk_gib);
-  flavor->set_swap_mib(instance.flavor.swap_mib);
-  SetTime(instance.created_at, to->mutable_created_at());
-  SetTime(instance.updated_at, to->mutable_updated_at());
-  if (instance.deleted_at) SetTime(*instance.deleted_at, to->mutable_deleted_at());
-}
-
-void FillMigration(const MigrationRecord& migration, pb::Migration* to) {
-  to->set_uuid(migration.id.ToString());
-  to->set_generation(migration.generation.value);
-  to->set_instance_uuid(migration.instance.ToString());
-  to->set_type(static_cast<pb::MigrationType>(migration.type));
-  to->set_status(migration.status);
-  to->set_source_host(migration.source_host);
-  if (migration.source_node) to->set_source_node_uuid(migration.source_node->ToString());
-  to->set_destination_host(migration.destination_host);
-  if (migration.destination_node) {
-    to->set_destination_node_uuid(migration.destination_node->ToString());
-  }
-  to->set_old_flavor_id(migration.old_flavor_id);
-  to->set_new_flavor_id(migration.new_flavor_id);
-  SetTime(migration.created_at, to->mutable_created_at());
-  SetTime(migration.updated_at, to->mutable_updated_at());
-}
-
 absl::StatusOr<InstanceRecord> InstanceOf(const std::string& path, const pb::Instance& from) {
-  InstanceRecord instance;
-  BERTH_ASSIGN_OR_RETURN(const auto id, ParseId<InstanceId>(path + ".uuid", from.uuid()));
+  BERTH_RETURN_IF_ERROR(ParseId<InstanceId>(path + ".uuid", from.uuid()).status());
   if (!from.has_flavor()) return InvalidField(path + ".flavor", "is required");
-  instance.id = id;
-  instance.name = from.name();
-  instance.project = from.project_id();
-  instance.user = from.user_id();
-  instance.host = from.host();
-  BERTH_RETURN_IF_ERROR(ReadNode(path + ".node_uuid", from.node_uuid(), &instance.node));
-  instance.vm_state = from.vm_state();
-  instance.task_state = from.task_state();
-  const pb::Flavor& flavor = from.flavor();
-  instance.flavor = {flavor.vcpus(), flavor.memory_mib(), flavor.root_disk_gib(),
-                     flavor.ephemeral_disk_gib(), flavor.swap_mib()};
-  pb::Instance details = from;
-  BERTH_RETURN_IF_ERROR(MakeUuidsCanonical(path, &details));
-  BERTH_RETURN_IF_ERROR(CheckNumbers(path, details));
-  instance.details = DetailsOf(std::move(details));
-  return instance;
+  pb::Instance instance = from;
+  BERTH_RETURN_IF_ERROR(MakeUuidsCanonical(path, &instance));
+  BERTH_RETURN_IF_ERROR(CheckNumbers(path, instance));
+  return placement::InstanceFrom(std::move(instance));
 }
 
 absl::StatusOr<MigrationRecord> MigrationOf(const pb::Migration& from) {
-  MigrationRecord migration;
-  BERTH_ASSIGN_OR_RETURN(const auto id, ParseId<MigrationId>("migration.uuid", from.uuid()));
-  BERTH_ASSIGN_OR_RETURN(const auto instance,
-                         ParseId<InstanceId>("migration.instance_uuid", from.instance_uuid()));
-  migration.id = id;
-  migration.instance = instance;
-  migration.type = static_cast<placement::MigrationType>(from.type());
-  migration.status = from.status();
-  migration.source_host = from.source_host();
+  const std::string path = "migration";
+  BERTH_RETURN_IF_ERROR(ParseId<MigrationId>(path + ".uuid", from.uuid()).status());
   BERTH_RETURN_IF_ERROR(
-      ReadNode("migration.source_node_uuid", from.source_node_uuid(), &migration.source_node));
-  migration.destination_host = from.destination_host();
-  BERTH_RETURN_IF_ERROR(ReadNode("migration.destination_node_uuid", from.destination_node_uuid(),
-                                 &migration.destination_node));
-  migration.old_flavor_id = from.old_flavor_id();
-  migration.new_flavor_id = from.new_flavor_id();
-  return migration;
-}
-
-placement::HeldParts ReadHeld(const InstanceRecord& record) {
-  pb::Instance details;
-  details.ParseFromString(record.details);
-  placement::HeldParts held;
-  held.flavor_id = details.flavor().id();
-  AddNames(details.numa_cells(), details.pci_devices(), details.named_units(), &held.own);
-  if (!details.has_migration_context()) return held;
-  const pb::MigrationContext& from = details.migration_context();
-  placement::HeldParts::Context& context = held.context.emplace(placement::HeldParts::Context());
-  context.migration = MigrationId::Parse(from.migration_uuid());
-  // To the trackers the nil uuid names nothing, too.
-  if (context.migration == MigrationId()) context.migration.reset();
-  context.has_old_flavor = from.has_old_flavor();
-  context.has_new_flavor = from.has_new_flavor();
-  AddNames(from.old_numa_cells(), from.old_pci_devices(), from.old_named_units(), &context.before);
-  AddNames(from.new_numa_cells(), from.new_pci_devices(), from.new_named_units(), &context.after);
-  return held;
+      ParseId<InstanceId>(path + ".instance_uuid", from.instance_uuid()).status());
+  pb::Migration migration = from;
+  BERTH_RETURN_IF_ERROR(MakeUuidsCanonical(path, &migration));
+  return placement::MigrationFrom(std::move(migration));
 }
 
 absl::StatusOr<placement::CommandBody> SetInstanceCommand(const pb::SetInstanceRequest& request) {
@@ -293,7 +158,7 @@ absl::StatusOr<placement::CommandBody> SetInstanceCommand(const pb::SetInstanceR
   BERTH_ASSIGN_OR_RETURN(auto record, InstanceOf("instance", request.instance()));
   BERTH_ASSIGN_OR_RETURN(auto tracker, TrackerOf(request));
   return placement::SetInstance{std::move(record), ExpectedGeneration(request), std::move(tracker),
-                                request.reason(), ReadHeld};
+                                request.reason()};
 }
 
 absl::StatusOr<placement::CommandBody> DeleteInstanceCommand(
@@ -309,8 +174,7 @@ absl::StatusOr<placement::CommandBody> CreateMigrationCommand(
   if (!request.has_migration()) return InvalidField("migration", "is required");
   BERTH_ASSIGN_OR_RETURN(auto record, MigrationOf(request.migration()));
   BERTH_ASSIGN_OR_RETURN(auto tracker, TrackerOf(request));
-  return placement::CreateMigration{std::move(record), std::move(tracker), request.reason(),
-                                    ReadHeld};
+  return placement::CreateMigration{std::move(record), std::move(tracker), request.reason()};
 }
 
 absl::StatusOr<placement::CommandBody> UpdateMigrationCommand(
@@ -319,7 +183,7 @@ absl::StatusOr<placement::CommandBody> UpdateMigrationCommand(
                          ParseId<MigrationId>("migration_uuid", request.migration_uuid()));
   BERTH_ASSIGN_OR_RETURN(auto tracker, TrackerOf(request));
   placement::UpdateMigration command{id, request.expected_status(), request.status(), {},
-                                     {}, std::move(tracker),        request.reason(), ReadHeld};
+                                     {}, std::move(tracker),        request.reason()};
   if (request.has_destination_host()) command.destination_host = request.destination_host();
   if (request.has_destination_node_uuid()) {
     BERTH_RETURN_IF_ERROR(ReadNode("destination_node_uuid", request.destination_node_uuid(),
@@ -351,7 +215,6 @@ absl::StatusOr<placement::CommandBody> EndMoveCommand(const pb::EndMoveRequest& 
   }
   BERTH_ASSIGN_OR_RETURN(command.tracker, TrackerOf(request));
   command.reason = request.reason();
-  command.read_held = ReadHeld;
   return command;
 }
 

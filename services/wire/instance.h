@@ -1,8 +1,5 @@
 // Conversion of the records of instances and migrations between proto messages and domain types.
 // Pure.
-//
-// The fields that the ledger does not judge are stored in InstanceRecord::details, as the bytes of
-// an Instance message that has only these fields.
 #ifndef BERTH_SERVICES_WIRE_INSTANCE_H_
 #define BERTH_SERVICES_WIRE_INSTANCE_H_
 
@@ -12,27 +9,25 @@
 #include "berth/placement/v1/instance.pb.h"
 #include "berth/placement/v1/record.pb.h"
 #include "placement/commands/command.h"
+#include "placement/records/message.h"
 #include "services/wire/form.h"
 #include "services/wire/write_answer.h"
 
 namespace berth::services {
 
-void FillInstance(const placement::InstanceRecord& instance, pb::Instance* to);
-void FillMigration(const placement::MigrationRecord& migration, pb::Migration* to);
+using placement::FillInstance;
+using placement::FillMigration;
 
 // INVALID_FIELD if a number in the cells, PCI requests or retries of `instance`, or in its migration
 // context, is outside of the range that record.proto gives it. `path`: of the instance.
 absl::Status CheckNumbers(const std::string& path, const pb::Instance& instance);
 
 // Return the record that a message holds, without its generation and times. Fail with INVALID_FIELD
-// for a misspelled uuid or, in an instance, a missing flavor or what CheckNumbers refuses. `path`: of the instance in the
-// request. The fields of a migration are named `migration.uuid` and so on.
+// for a misspelled uuid or, in an instance, a missing flavor or what CheckNumbers refuses. `path`: of
+// the instance in the request. The fields of a migration are named `migration.uuid` and so on.
 absl::StatusOr<placement::InstanceRecord> InstanceOf(const std::string& path,
                                                      const pb::Instance& from);
 absl::StatusOr<placement::MigrationRecord> MigrationOf(const pb::Migration& from);
-
-// The reader that commands bring; see placement::HeldReader.
-placement::HeldParts ReadHeld(const placement::InstanceRecord& record);
 
 absl::StatusOr<placement::CommandBody> SetInstanceCommand(const pb::SetInstanceRequest&);
 absl::StatusOr<placement::CommandBody> DeleteInstanceCommand(const pb::DeleteInstanceRequest&);

@@ -8,7 +8,6 @@
 #include <utility>
 #include <vector>
 
-#include "absl/container/flat_hash_map.h"
 #include "absl/strings/string_view.h"
 #include "berth/placement/v1/record.pb.h"
 #include "placement/values/faults.h"
@@ -17,73 +16,10 @@
 namespace berth::services {
 
 using placement::InstanceId;
-using placement::InstanceRecord;
 using placement::MigrationId;
 using placement::ProviderId;
 
 namespace {
-
-using Devices = google::protobuf::RepeatedPtrField<pb::PciDevice>;
-
-// A tracker names devices by their addresses, and says for which request each one is. Copies all
-// else that `known` says of them. What is known of a device is copied once, however often a peer
-// names it.
-void Describe(const Devices& known, Devices* devices) {
-  absl::flat_hash_map<absl::string_view, const pb::PciDevice*> by_address;
-  for (const pb::PciDevice& device : known) by_address[device.address()] = &device;
-  for (pb::PciDevice& device : *devices) {
-    const auto found = by_address.find(device.address());
-    if (found == by_address.end()) continue;
-    std::string request_id = std::move(*device.mutable_request_id());
-    device = *found->second;
-    device.set_request_id(std::move(request_id));
-    by_address.erase(found);
-  }
-}
-
-// Sets those fields of the record that a tracker decides about.
-class TrackerEdit final : public placement::InstanceEdit {
- public:
-  TrackerEdit(pb::Instance written, pb::MoveEnd end) : written_(std::move(written)), end_(end) {}
-
-  absl::StatusOr<InstanceRecord> Apply(const InstanceRecord& before) const override {
-    pb::Instance record;
-    FillInstance(before, &record);
-    record.set_host(written_.host());
-    record.set_node_uuid(written_.node_uuid());
-    record.set_claimed_generation(written_.claimed_generation());
-    if (!written_.launched_on().empty()) record.set_launched_on(written_.launched_on());
-    if (!written_.vm_state().empty()) {
-      record.set_vm_state(written_.vm_state());
-      record.set_task_state(written_.task_state());
-    }
-    *record.mutable_numa_cells() = written_.numa_cells();
-    // A guest without cells has no use for the policy. It may be a wish that a later move needs.
-    if (written_.numa_cells_size() > 0) {
-      record.set_emulator_threads_policy(written_.emulator_threads_policy());
-    }
-    Devices known = record.pci_devices();
-    if (end_ == pb::MOVE_END_REVERTED && record.has_migration_context()) {
-      const pb::MigrationContext& context = record.migration_context();
-      if (context.has_old_flavor()) *record.mutable_flavor() = context.old_flavor();
-      *record.mutable_pci_requests() = context.old_pci_requests();
-      known.MergeFrom(context.old_pci_devices());
-    }
-    *record.mutable_pci_devices() = written_.pci_devices();
-    Describe(known, record.mutable_pci_devices());
-    *record.mutable_named_units() = written_.named_units();
-    record.clear_migration_context();
-    if (written_.has_migration_context()) {
-      *record.mutable_migration_context() = written_.migration_context();
-      Describe(known, record.mutable_migration_context()->mutable_old_pci_devices());
-    }
-    return InstanceOf("record_write.instance", record);
-  }
-
- private:
-  const pb::Instance written_;
-  const pb::MoveEnd end_;
-};
 
 absl::StatusOr<std::optional<ProviderId>> NodeIn(absl::string_view field, const std::string& text) {
   if (text.empty()) return std::optional<ProviderId>();
@@ -176,11 +112,10 @@ absl::StatusOr<placement::WriteRecords> WriteRecordsOf(const pb::RecordWrite& fr
     BERTH_RETURN_IF_ERROR(CheckWithdrawal(from));
     return command;
   }
-  pb::Instance instance = from.instance();
-  BERTH_RETURN_IF_ERROR(MakeUuidsCanonical("record_write.instance", &instance));
-  BERTH_RETURN_IF_ERROR(CheckNumbers("record_write.instance", instance));
-  command.edit = std::make_shared<TrackerEdit>(std::move(instance), from.end());
-  command.read_held = ReadHeld;
+  auto written = std::make_shared<pb::Instance>(from.instance());
+  BERTH_RETURN_IF_ERROR(MakeUuidsCanonical("record_write.instance", written.get()));
+  BERTH_RETURN_IF_ERROR(CheckNumbers("record_write.instance", *written));
+  command.written = std::move(written);
   return command;
 }
 

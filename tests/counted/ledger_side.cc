@@ -99,10 +99,9 @@ class LedgerSide::World {
     const ProviderId node = *ProviderId::Parse(place.node);
     const placement::Records& records = state().records();
     records.instances().ForEach([&](InstanceId id, const placement::InstancePtr& instance) {
-      const placement::HeldParts held = services::ReadHeld(*instance);
       const placement::NodeShare share =
-          ShareOn(place.host, node, *instance, records.MigrationsOf(id), held);
-      visit(id.ToString(), share, HeldNames(share, held));
+          ShareOn(place.host, node, *instance, records.MigrationsOf(id));
+      visit(id.ToString(), share, HeldNames(share, *instance));
     });
   }
 

@@ -241,10 +241,8 @@ MUTANTS = [
          "if (!MUTANT) BERTH_RETURN_IF_ERROR(CheckFence(state, command, before, taken, meant));")]),
     # A record has what it names, in whatever state instance and migrations are.
     ("owned-in-any-state", "counts", [
-        ("placement/rules/owners.cc", "    if (IsRemovable(*other)) continue;", "    if (IsRemovable(*other) && !MUTANT) continue;"),
-        ("placement/rules/owners.cc",
-         "        CountedAt({*other, records.MigrationsOf(id), write.read_held(*other)}, place);",
-         "        (MUTANT ? NamedAt : CountedAt)({*other, records.MigrationsOf(id), write.read_held(*other)}, place);")]),
+        ("placement/state/records.cc", "|| IsRemovable(instance)) return;", "|| (IsRemovable(instance) && !MUTANT)) return;"),
+        ("placement/rules/owners.cc", "    const OwnedNames taken = CountedAt(", "    const OwnedNames taken = (MUTANT ? NamedAt : CountedAt)(")]),
     # An instance that does not move has what its move would give to it.
     ("owned-by-idle-moves", "counts", [(
         "placement/commands/node_share.cc", "if (newest == nullptr || !IsMoving(instance)) return share;",

@@ -185,7 +185,7 @@ PARTS = [
         "    if (!MUTANT && !id.empty()) chosen->request_ids[device.address] = id;\n")]),
     ("device-request-of-before", "services/services_wire_test",
      "RecordWrite.ADeviceIsForTheRequestThatTheTrackerNames", [(
-         "services/wire/record_write.cc",
+         "placement/records/tracker_edit.cc",
          "    device.set_request_id(std::move(request_id));\n",
          "    if (!MUTANT) device.set_request_id(std::move(request_id));\n")]),
     ("device-tags-untold", "tracker/tracker_uplink_test", "Messages.FactsSayWhichDevicesGuestsMayGet", [(
@@ -197,9 +197,9 @@ PARTS = [
         "  wire.set_launched_on(instance.launched_on);\n",
         "  if (!MUTANT) wire.set_launched_on(instance.launched_on);\n")]),
     ("launched-on-unwritten", "services/services_wire_test", "RecordWrite.KeepsWhichHostWasTheLastToClaimABuild", [(
-        "services/wire/record_write.cc",
-        "    if (!written_.launched_on().empty()) record",
-        "    if (!MUTANT && !written_.launched_on().empty()) record")]),
+        "placement/records/tracker_edit.cc",
+        "  if (!written.launched_on().empty()) record",
+        "  if (!MUTANT && !written.launched_on().empty()) record")]),
     ("one-thread-of-claims", "services/services_tracker_test",
      "ClaimThreads.AClaimDoesNotWaitForTheLockOfAnotherNode", [(
          "services/tracker/claim_calls.cc",

@@ -8,7 +8,9 @@
 #include "absl/strings/str_cat.h"
 #include "berth/placement/v1/record.pb.h"
 #include "placement/ground/check.h"
+#include "placement/ground/status_macros.h"
 #include "placement/log/log.pb.h"
+#include "placement/records/stored.pb.h"
 #include "tests/history/checker/effect.h"
 #include "tests/history/record_wire.h"
 #include "tests/history/wire.h"
@@ -35,17 +37,24 @@ std::string UuidText(const log_pb::Id& id) {
   return id.high() == 0 && id.low() == 0 ? "" : UuidOf(id).ToString();
 }
 
-// The code of the last failure of an instance, from the details of its record.
-int64_t FaultOf(const std::string& details) {
+template <typename Message>
+Message Parsed(const std::string& bytes) {
+  Message message;
+  BERTH_CHECK(message.ParseFromString(bytes));
+  return message;
+}
+
+// The code of the last failure of an instance, from the body of its record.
+int64_t FaultOf(const std::string& body) {
   api_pb::Instance instance;
-  return instance.ParseFromString(details) ? instance.fault().code() : -1;
+  return instance.ParseFromString(body) ? instance.fault().code() : -1;
 }
 
 // The rows of a record in the log. The first amount is -1 if the record mixes two writes.
 std::vector<Row> RowsInLog(const log_pb::Instance& instance) {
   const std::string node = UuidText(instance.node());
   return RowsOf(InstanceFields{instance.host(), node, instance.vm_state(), instance.vcpus(),
-                               FaultOf(instance.details())});
+                               FaultOf(instance.body())});
 }
 std::vector<Row> RowsInLog(const log_pb::Migration& migration) {
   const std::string source_node = UuidText(migration.source_node());
@@ -153,12 +162,14 @@ void StoryRecorder::Take(const log_pb::Change& change, Step* step) {
       return TakeUse(change.provider_used(), step);
     case log_pb::Change::kProviderPut:
       return TakeConfig(change.provider_put(), step);
-    case log_pb::Change::kInstancePut:
-      return TakeRecord(change.instance_put().id(), change.instance_put().generation(),
-                        RowsInLog(change.instance_put()), step);
-    case log_pb::Change::kMigrationPut:
-      return TakeRecord(change.migration_put().id(), change.migration_put().generation(),
-                        RowsInLog(change.migration_put()), step);
+    case log_pb::Change::kInstancePut: {
+      const auto put = Parsed<log_pb::Instance>(change.instance_put());
+      return TakeRecord(put.id(), put.generation(), RowsInLog(put), step);
+    }
+    case log_pb::Change::kMigrationPut: {
+      const auto put = Parsed<log_pb::Migration>(change.migration_put());
+      return TakeRecord(put.id(), put.generation(), RowsInLog(put), step);
+    }
     case log_pb::Change::kInstanceRemoved:
       return TakeRecord(change.instance_removed(), 0, {}, step);
     case log_pb::Change::kMigrationRemoved:
@@ -288,29 +299,12 @@ absl::Status StoryRecorder::ReadRecords(Dump* dump) {
     return (uuid ? RecordOf(*uuid) : std::nullopt).value_or(0);
   };
   placement::QueryRows rows;
-  absl::Status status = database_->Run(
-      "SELECT id, generation, host, coalesce(node::text, ''), vm_state, vcpus, "
-      "details FROM instance",
-      &rows);
-  if (!status.ok()) return status;
+  BERTH_RETURN_IF_ERROR(database_->Run("SELECT id, generation, kind, content FROM record", &rows));
   for (int r = 0; r < rows.size(); ++r) {
-    dump->consumers.push_back(
-        {number_at(rows, r, 0), rows.Int(r, 1),
-         RowsOf(InstanceFields{rows.Text(r, 2), rows.Text(r, 3), rows.Text(r, 4), rows.Int(r, 5),
-                               FaultOf(rows.Bytes(r, 6))})});
-  }
-  status = database_->Run(
-      "SELECT id, generation, instance, type, status, source_host, coalesce(source_node::text, "
-      "''), "
-      "destination_host, coalesce(destination_node::text, '') FROM migration",
-      &rows);
-  if (!status.ok()) return status;
-  for (int r = 0; r < rows.size(); ++r) {
-    dump->consumers.push_back(
-        {number_at(rows, r, 0), rows.Int(r, 1),
-         RowsOf(MigrationFields{number_at(rows, r, 0), number_at(rows, r, 2), rows.Int(r, 3),
-                                rows.Text(r, 4), rows.Text(r, 5), rows.Text(r, 6), rows.Text(r, 7),
-                                rows.Text(r, 8)})});
+    dump->consumers.push_back({number_at(rows, r, 0), rows.Int(r, 1),
+                               rows.Int(r, 2) == 1
+                                   ? RowsInLog(Parsed<log_pb::Instance>(rows.Bytes(r, 3)))
+                                   : RowsInLog(Parsed<log_pb::Migration>(rows.Bytes(r, 3)))});
   }
   return absl::OkStatus();
 }

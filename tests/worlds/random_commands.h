@@ -46,6 +46,7 @@ class RandomCommands {
   Changes Release();
   Changes ChangeFleet();
   // Defined in random_records.cc:
+  HeldPtr RandomParts();
   Changes ChangeInstance();
   Changes RemoveInstance();
   Changes ChangeMigration();

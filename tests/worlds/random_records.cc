@@ -16,9 +16,23 @@ namespace {
 const char* const kTexts[] = {"", "NULL", "a\"b\\c'd{e},f\n\t☃", "{}", "plain"};
 
 // An encoded message with one unknown field, whose bytes could spoil them, too.
-const std::string kDetails("\x92\x03\x05\0\x01\xff\"\\", 8);
+const std::string kUnknownField("\x92\x03\x05\0\x01\xff\"\\", 8);
 
 }  // namespace
+
+// What a record may give to its instance.
+HeldPtr RandomCommands::RandomParts() {
+  auto held = std::make_shared<HeldParts>();
+  for (int i = Below(3); i > 0; --i) held->own.insert(absl::StrCat("c0/", Below(4)));
+  if (Below(2) == 0) return held->own.empty() ? nullptr : held;
+  HeldParts::Context& context = held->context.emplace(HeldParts::Context());
+  if (Below(2) == 0) context.migration = MigrationId{Uuid{12, static_cast<uint64_t>(Below(8))}};
+  context.has_old_flavor = Below(2) == 0;
+  context.has_new_flavor = Below(2) == 0;
+  for (int i = Below(3); i > 0; --i) context.before.insert(kTexts[1 + Below(4)]);
+  for (int i = Below(3); i > 0; --i) context.after.insert(absl::StrCat("c1/", Below(4)));
+  return held;
+}
 
 // An instance is made, or its record changes; sometimes with a claim, or with a migration of it, in
 // the same command, as when a move ends.
@@ -38,7 +52,9 @@ Changes RandomCommands::ChangeInstance() {
   instance.vm_state = Below(5) == 0 ? std::string(kDeletedState) : "active";
   instance.task_state = kTexts[Below(5)];
   instance.flavor = {Below(9), Below(9000), Below(40), Below(3), Below(512)};
-  if (Below(3) > 0) instance.details = kDetails;
+  instance.flavor_id = kTexts[Below(5)];
+  if (Below(3) == 0) instance.held = RandomParts();
+  if (Below(3) > 0) instance.body = kUnknownField;
   instance.created_at = absl::FromUnixMicros(1'763'632'672'000'001);
   instance.updated_at = instance.created_at + absl::Microseconds(++next_id_);
   if (instance.vm_state == kDeletedState) instance.deleted_at = instance.updated_at;
@@ -80,6 +96,7 @@ Changes RandomCommands::ChangeMigration() {
   }
   migration.old_flavor_id = kTexts[Below(5)];
   migration.new_flavor_id = kTexts[Below(5)];
+  if (Below(3) == 0) migration.body = kUnknownField;
   migration.created_at = absl::FromUnixMicros(1'763'632'672'000'001);
   migration.updated_at = migration.created_at + absl::Microseconds(++next_id_);
   return {MigrationPut{std::make_shared<const MigrationRecord>(std::move(migration))}};

@@ -236,7 +236,7 @@ void AddInstances(const State& state, std::vector<std::string>& lines) {
                                  " ", instance->node ? instance->node->ToString() : "no node", " ",
                                  instance->vm_state, " ", instance->task_state) +
                     absl::StrCat(" ", instance->flavor.vcpus, " ", instance->flavor.memory_mib,
-                                 instance->deleted_at ? " deleted" : "", " [", instance->details,
+                                 instance->deleted_at ? " deleted" : "", " [", instance->body,
                                  "]"));
   });
 }

@@ -164,44 +164,15 @@ CREATE TABLE node (
   storage_id text NOT NULL
 );
 
-CREATE TABLE instance (
+-- The records of instances (kind 1) and of migrations (kind 2).
+CREATE TABLE record (
   id uuid PRIMARY KEY,
+  kind smallint NOT NULL,
   generation bigint NOT NULL,
-  name text NOT NULL,
-  project text NOT NULL,
-  "user" text NOT NULL,
-  -- The host whose tracker claimed the instance. Empty: none did.
-  host text NOT NULL,
-  node uuid,
-  vm_state text NOT NULL,
-  task_state text NOT NULL,
-  vcpus bigint NOT NULL,
-  memory_mib bigint NOT NULL,
-  root_disk_gib bigint NOT NULL,
-  ephemeral_disk_gib bigint NOT NULL,
-  swap_mib bigint NOT NULL,
-  -- All other fields of the record, as an encoded message.
-  details bytea NOT NULL,
-  created_at timestamptz NOT NULL,
-  updated_at timestamptz NOT NULL,
-  deleted_at timestamptz
-) WITH (fillfactor = 90);
-
-CREATE TABLE migration (
-  id uuid PRIMARY KEY,
-  generation bigint NOT NULL,
-  instance uuid NOT NULL,
-  -- 1: cold, 2: resize, 3: live, 4: evacuation.
-  type int NOT NULL,
-  status text NOT NULL,
-  source_host text NOT NULL,
-  source_node uuid,
-  destination_host text NOT NULL,
-  destination_node uuid,
-  old_flavor_id text NOT NULL,
-  new_flavor_id text NOT NULL,
-  created_at timestamptz NOT NULL,
-  updated_at timestamptz NOT NULL
+  -- The instance that a migration moves. Null for an instance.
+  instance uuid,
+  -- The whole record, as an encoded message of placement/records/stored.proto.
+  content bytea NOT NULL
 ) WITH (fillfactor = 90);
 
 -- The answers that are kept by request id. There is a handful of partitions, each for one span of

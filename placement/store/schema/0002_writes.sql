@@ -223,90 +223,37 @@ BEGIN
   PERFORM expect_rows('nodes removed', cardinality(ids), n);
 END $$;
 
--- Writes whole records of instances. An old generation of null says that the record is new.
-CREATE FUNCTION write_instances(
-  ids uuid[], old_generations bigint[], generations bigint[], names text[], projects text[], users text[], hosts text[],
-  nodes uuid[], vm_states text[], task_states text[], vcpuses bigint[], memories bigint[], root_disks bigint[],
-  ephemeral_disks bigint[], swaps bigint[], detailses bytea[], created_ats bigint[], updated_ats bigint[],
-  deleted_ats bigint[]) RETURNS void
+-- Writes whole records. An old generation of null says that the record is new.
+CREATE FUNCTION write_records(
+  ids uuid[], old_generations bigint[], kinds smallint[], generations bigint[], instances uuid[], contents bytea[])
+  RETURNS void
 LANGUAGE plpgsql AS $$
 DECLARE n bigint; m bigint;
 BEGIN
-  UPDATE instance i
-  SET generation = u.generation, name = u.name, project = u.project, "user" = u."user", host = u.host, node = u.node,
-      vm_state = u.vm_state, task_state = u.task_state, vcpus = u.vcpus, memory_mib = u.memory,
-      root_disk_gib = u.root_disk, ephemeral_disk_gib = u.ephemeral_disk, swap_mib = u.swap, details = u.details,
-      created_at = at_micros(u.created_at), updated_at = at_micros(u.updated_at), deleted_at = at_micros(u.deleted_at)
-  FROM unnest(ids, old_generations, generations, names, projects, users, hosts, nodes, vm_states, task_states, vcpuses,
-              memories, root_disks, ephemeral_disks, swaps, detailses, created_ats, updated_ats, deleted_ats)
-    AS u(id, old_generation, generation, name, project, "user", host, node, vm_state, task_state, vcpus, memory,
-         root_disk, ephemeral_disk, swap, details, created_at, updated_at, deleted_at)
-  WHERE i.id = u.id AND i.generation = u.old_generation;
+  UPDATE record r
+  SET generation = u.generation, content = u.content
+  FROM unnest(ids, old_generations, kinds, generations, instances, contents)
+    AS u(id, old_generation, kind, generation, instance, content)
+  WHERE r.id = u.id AND r.generation = u.old_generation AND r.kind = u.kind
+    AND r.instance IS NOT DISTINCT FROM u.instance;
   GET DIAGNOSTICS n = ROW_COUNT;
-  INSERT INTO instance (id, generation, name, project, "user", host, node, vm_state, task_state, vcpus, memory_mib,
-                        root_disk_gib, ephemeral_disk_gib, swap_mib, details, created_at, updated_at, deleted_at)
-  SELECT u.id, u.generation, u.name, u.project, u."user", u.host, u.node, u.vm_state, u.task_state, u.vcpus, u.memory,
-         u.root_disk, u.ephemeral_disk, u.swap, u.details, at_micros(u.created_at), at_micros(u.updated_at),
-         at_micros(u.deleted_at)
-  FROM unnest(ids, old_generations, generations, names, projects, users, hosts, nodes, vm_states, task_states, vcpuses,
-              memories, root_disks, ephemeral_disks, swaps, detailses, created_ats, updated_ats, deleted_ats)
-    AS u(id, old_generation, generation, name, project, "user", host, node, vm_state, task_state, vcpus, memory,
-         root_disk, ephemeral_disk, swap, details, created_at, updated_at, deleted_at)
+  INSERT INTO record (id, kind, generation, instance, content)
+  SELECT u.id, u.kind, u.generation, u.instance, u.content
+  FROM unnest(ids, old_generations, kinds, generations, instances, contents)
+    AS u(id, old_generation, kind, generation, instance, content)
   WHERE u.old_generation IS NULL;
   GET DIAGNOSTICS m = ROW_COUNT;
-  PERFORM expect_rows('instances', cardinality(ids), n + m);
+  PERFORM expect_rows('records', cardinality(ids), n + m);
 END $$;
 
--- Writes whole records of migrations. An old generation of null says that the record is new.
-CREATE FUNCTION write_migrations(
-  ids uuid[], old_generations bigint[], generations bigint[], instances uuid[], types int[], statuses text[],
-  source_hosts text[], source_nodes uuid[], destination_hosts text[], destination_nodes uuid[], old_flavors text[],
-  new_flavors text[], created_ats bigint[], updated_ats bigint[]) RETURNS void
-LANGUAGE plpgsql AS $$
-DECLARE n bigint; m bigint;
-BEGIN
-  UPDATE migration g
-  SET generation = u.generation, instance = u.instance, type = u.type, status = u.status, source_host = u.source_host,
-      source_node = u.source_node, destination_host = u.destination_host, destination_node = u.destination_node,
-      old_flavor_id = u.old_flavor, new_flavor_id = u.new_flavor, created_at = at_micros(u.created_at),
-      updated_at = at_micros(u.updated_at)
-  FROM unnest(ids, old_generations, generations, instances, types, statuses, source_hosts, source_nodes,
-              destination_hosts, destination_nodes, old_flavors, new_flavors, created_ats, updated_ats)
-    AS u(id, old_generation, generation, instance, type, status, source_host, source_node, destination_host,
-         destination_node, old_flavor, new_flavor, created_at, updated_at)
-  WHERE g.id = u.id AND g.generation = u.old_generation;
-  GET DIAGNOSTICS n = ROW_COUNT;
-  INSERT INTO migration (id, generation, instance, type, status, source_host, source_node, destination_host,
-                         destination_node, old_flavor_id, new_flavor_id, created_at, updated_at)
-  SELECT u.id, u.generation, u.instance, u.type, u.status, u.source_host, u.source_node, u.destination_host,
-         u.destination_node, u.old_flavor, u.new_flavor, at_micros(u.created_at), at_micros(u.updated_at)
-  FROM unnest(ids, old_generations, generations, instances, types, statuses, source_hosts, source_nodes,
-              destination_hosts, destination_nodes, old_flavors, new_flavors, created_ats, updated_ats)
-    AS u(id, old_generation, generation, instance, type, status, source_host, source_node, destination_host,
-         destination_node, old_flavor, new_flavor, created_at, updated_at)
-  WHERE u.old_generation IS NULL;
-  GET DIAGNOSTICS m = ROW_COUNT;
-  PERFORM expect_rows('migrations', cardinality(ids), n + m);
-END $$;
-
-CREATE FUNCTION remove_instances(ids uuid[], old_generations bigint[]) RETURNS void
+CREATE FUNCTION remove_records(ids uuid[], old_generations bigint[]) RETURNS void
 LANGUAGE plpgsql AS $$
 DECLARE n bigint;
 BEGIN
-  DELETE FROM instance r USING unnest(ids, old_generations) AS u(id, generation)
+  DELETE FROM record r USING unnest(ids, old_generations) AS u(id, generation)
   WHERE r.id = u.id AND r.generation = u.generation;
   GET DIAGNOSTICS n = ROW_COUNT;
-  PERFORM expect_rows('instances removed', cardinality(ids), n);
-END $$;
-
-CREATE FUNCTION remove_migrations(ids uuid[], old_generations bigint[]) RETURNS void
-LANGUAGE plpgsql AS $$
-DECLARE n bigint;
-BEGIN
-  DELETE FROM migration r USING unnest(ids, old_generations) AS u(id, generation)
-  WHERE r.id = u.id AND r.generation = u.generation;
-  GET DIAGNOSTICS n = ROW_COUNT;
-  PERFORM expect_rows('migrations removed', cardinality(ids), n);
+  PERFORM expect_rows('records removed', cardinality(ids), n);
 END $$;
 
 CREATE FUNCTION find_requests(actors text[], request_ids text[])

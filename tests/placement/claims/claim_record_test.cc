@@ -19,7 +19,7 @@ InstancePtr RecordOf(ConsumerId consumer) {
   record.project = "project";
   record.user = "user";
   record.vm_state = "building";
-  record.details = "wishes";
+  record.body = "wishes";
   return std::make_shared<const InstanceRecord>(record);
 }
 
@@ -44,7 +44,7 @@ TEST_F(RulesClaimRecord, BothOrNeitherAreMade) {
   for (const char* name : {"c1", "c2"}) {
     ASSERT_NE(Record(name), nullptr);
     EXPECT_EQ(Record(name)->vm_state, "building");
-    EXPECT_EQ(Record(name)->details, "wishes");
+    EXPECT_EQ(Record(name)->body, "wishes");
     EXPECT_EQ(Record(name)->generation, *world_.consumer_generation(name));  // both are new
     EXPECT_EQ(Record(name)->created_at, Record(name)->updated_at);
   }

@@ -184,7 +184,7 @@ TEST(LedgerEpoch, ABackupThatCannotBeReadIsAnOlderReleases) {
   ClaimAll(runner, 1, 1);
   database.Restore();
   const auto operator_ = ConnectOrDie(database.url());
-  ASSERT_EQ(operator_->Run("ALTER TABLE instance RENAME TO of_old; DELETE FROM ledger_schema WHERE "
+  ASSERT_EQ(operator_->Run("ALTER TABLE record RENAME TO of_old; DELETE FROM ledger_schema WHERE "
                            "version > 1",
                            nullptr),
             absl::OkStatus());
@@ -193,7 +193,7 @@ TEST(LedgerEpoch, ABackupThatCannotBeReadIsAnOlderReleases) {
   EXPECT_EQ(ReasonOf(lost), "WRONG_LEDGER_STATE") << lost;
   EXPECT_TRUE(absl::StrContains(lost.message(), "older release")) << lost;
   // An operator is told why, once, however often readers ask.
-  const std::string why = "relation \"instance\" does not exist";
+  const std::string why = "relation \"record\" does not exist";
   const std::string told = runner.told();
   EXPECT_TRUE(absl::StrContains(told, why)) << told;
   EXPECT_EQ(ReasonOf(runner.ledger().FindLoss().status()), "WRONG_LEDGER_STATE");

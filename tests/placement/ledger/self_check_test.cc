@@ -50,13 +50,18 @@ constexpr Corruption kCorruptions[] = {
     {"DELETE FROM service", "a service only in memory"},
     {"UPDATE service SET zone = zone || 'x'", "a service only in the tables"},
     {"UPDATE service SET forced_down = NOT forced_down", "a service only in the tables"},
-    {"DELETE FROM instance", "a migration of an instance that has no record"},
-    {"DELETE FROM instance", "an instance only in memory"},
-    {"UPDATE instance SET details = details || '\\x00'", "an instance only in the tables"},
-    {"UPDATE instance SET updated_at = updated_at + interval '1 us'", "an instance only in memory"},
-    {"UPDATE instance SET node = gen_random_uuid()", "an instance only in the tables"},
-    {"UPDATE migration SET status = 'done'", "a migration only in the tables"},
-    {"DELETE FROM migration", "a migration only in memory"},
+    {"DELETE FROM record WHERE kind = 1", "a migration of an instance that has no record"},
+    {"DELETE FROM record WHERE kind = 1", "an instance only in memory"},
+    {"UPDATE record SET content = '\\xff' WHERE kind = 1", "an instance only in the tables"},
+    {"UPDATE record SET content = content || '\\x8a0101' WHERE kind = 1",  // updated_at_us
+     "an instance only in memory"},
+    {"UPDATE record SET content = content || '\\x4a0178' WHERE kind = 1",  // task_state
+     "an instance only in the tables"},
+    {"UPDATE record SET content = content || '\\x2a0178' WHERE kind = 2",  // status
+     "a migration only in the tables"},
+    {"UPDATE record SET content = content || '\\x720178' WHERE kind = 2",  // body
+     "a migration only in the tables"},
+    {"DELETE FROM record WHERE kind = 2", "a migration only in memory"},
     {"DELETE FROM log WHERE revision = 3", "the log has a gap"},
     {"UPDATE log SET previous_batch_id = gen_random_uuid() WHERE revision = 4",
      "the log has a gap"},
@@ -112,10 +117,11 @@ TEST(SelfCheck, AFindingAboutALargeRecordIsShort) {
   LedgerRunner runner(OptionsFor(url), false);
   InstanceRecord instance;
   instance.project = instance.user = instance.vm_state = "any";
-  instance.details = std::string(64 << 10, 'x');
+  // One field that no release knows, with 60,000 bytes.
+  instance.body = absl::StrCat("\xc2\x0c\xe0\xd4\x03", std::string(60'000, 'x'));
   runner.Must(SetInstance{instance, std::nullopt});
   ExpectCleanSelfCheck(runner, url);
-  ASSERT_EQ(ConnectOrDie(url)->Run("UPDATE instance SET details = details || '\\x00'", nullptr),
+  ASSERT_EQ(ConnectOrDie(url)->Run("UPDATE record SET content = content || '\\xaa010178'", nullptr),
             absl::OkStatus());
   const absl::StatusOr<SelfCheckReport> report = SelfCheck(runner.ledger(), url);
   ASSERT_TRUE(report.ok()) << report.status();

@@ -32,27 +32,27 @@ struct CountedPlace {
 constexpr CountedPlace kNowhere{0}, kFirst{1}, kSecond{2}, kThird{3}, kFourth{4};
 const MigrationId kFirstMove = {Uuid{12, 1}};
 
-// The details of these records are the id of the flavor, the word of the case for its context, and
-// the names that the instance has by its record.
-HeldParts ReadCase(const InstanceRecord& record) {
-  const std::vector<std::string> words = absl::StrSplit(record.details, ' ');
-  HeldParts held;
-  held.flavor_id = words[0];
-  held.own.insert(words.begin() + 2, words.end());
+// `text`: the id of the flavor, the word of the case for its context, and the names that the
+// instance has by its record.
+void GiveParts(const std::string& text, InstanceRecord* record) {
+  const std::vector<std::string> words = absl::StrSplit(text, ' ');
+  record->flavor_id = words[0];
+  auto held = std::make_shared<HeldParts>();
+  held->own.insert(words.begin() + 2, words.end());
+  record->held = held;
   const std::string& context = words[1];
-  if (context == "-") return held;
-  HeldParts::Context& parts = held.context.emplace(HeldParts::Context());
+  if (context == "-") return;
+  HeldParts::Context& parts = held->context.emplace(HeldParts::Context());
   if (context != "unnamed") parts.migration = kFirstMove;
   if (context == "other") parts.migration = MigrationId{Uuid{12, 9}};
   parts.has_old_flavor = context != "no-old";
   parts.has_new_flavor = context != "no-new";
   parts.before = {"old"};
   parts.after = {"new"};
-  return held;
 }
 
 std::shared_ptr<InstanceRecord> CountedInstance(uint64_t number, CountedPlace at,
-                                                const std::string& details) {
+                                                const std::string& parts) {
   auto record = std::make_shared<InstanceRecord>();
   record->id = InstanceId{Uuid{11, number}};
   record->generation = Generation{1};
@@ -60,7 +60,7 @@ std::shared_ptr<InstanceRecord> CountedInstance(uint64_t number, CountedPlace at
   record->host = at.host();
   record->node = at.node_if_any();
   record->vm_state = "active";
-  record->details = details;
+  GiveParts(parts, record.get());
   return record;
 }
 
@@ -79,9 +79,7 @@ class CountedRecords {
     state_.Apply(changes);
   }
 
-  NodeShare share() const {
-    return ShareOn(self_.host(), self_.node(), *instance_, migrations_, ReadCase(*instance_));
-  }
+  NodeShare share() const { return ShareOn(self_.host(), self_.node(), *instance_, migrations_); }
   // As the columns of the case say it.
   std::string Counts() const {
     const NodeShare counted = share();
@@ -92,7 +90,7 @@ class CountedRecords {
     return absl::StrJoin(words, "+");
   }
   std::string Owners() const {
-    const HeldParts::Names names = HeldNames(share(), ReadCase(*instance_));
+    const HeldParts::Names names = HeldNames(share(), *instance_);
     std::vector<std::string> words;
     for (const char* part : {"own", "old", "new"}) {
       if (names.contains(part)) words.emplace_back(part);
@@ -105,8 +103,8 @@ class CountedRecords {
     for (const char* part : {"own", "old", "new"}) {
       const InstancePtr before = CountedInstance(2, kNowhere, "old -");
       const InstancePtr after = CountedInstance(2, self_, absl::StrCat("old - ", part));
-      const absl::Status status = CheckOwners(state_, {TrackerProcess{self_.host(), Uuid{4, 1}},
-                                                       self_.node(), ReadCase, before, *after});
+      const absl::Status status = CheckOwners(
+          state_, {TrackerProcess{self_.host(), Uuid{4, 1}}, self_.node(), before, *after});
       if (status.ok()) continue;
       const auto refusal = RefusalOf(status);
       EXPECT_TRUE(refusal && refusal->reason == "RECORD_CONFLICT") << status;
@@ -198,7 +196,7 @@ TEST(CountedCases, ACpuOfTwoRecordsGetsNoThirdOwner) {
     state.Apply({InstancePut{record}});
   };
   const auto claim = [&] {
-    return CheckOwners(state, {TrackerProcess{"h1", Uuid{4, 1}}, kFirst.node(), ReadCase,
+    return CheckOwners(state, {TrackerProcess{"h1", Uuid{4, 1}}, kFirst.node(),
                                CountedInstance(3, kNowhere, "old -"),
                                *CountedInstance(3, kFirst, "old - 3")})
         .ok();
@@ -209,10 +207,9 @@ TEST(CountedCases, ACpuOfTwoRecordsGetsNoThirdOwner) {
   // Neither of the two is kept from other changes: here one gets a free CPU more.
   const InstancePtr second = state.records().FindInstance(InstanceId{Uuid{11, 2}});
   InstanceRecord wider = *second;
-  wider.details = "old - 3 4";
+  GiveParts("old - 3 4", &wider);
   EXPECT_TRUE(
-      CheckOwners(state, {TrackerProcess{"h1", Uuid{4, 1}}, kFirst.node(), ReadCase, second, wider})
-          .ok());
+      CheckOwners(state, {TrackerProcess{"h1", Uuid{4, 1}}, kFirst.node(), second, wider}).ok());
   put(1, "deleted");
   EXPECT_FALSE(claim());  // T-395
   put(2, "shelved_offloaded");
@@ -238,8 +235,7 @@ TEST(CountedCases, WhatCountsAgainMustBeFree) {
     InstanceRecord resumed = *moving;
     resumed.vm_state = "active";
     resumed.task_state = "migrating";
-    return CheckOwners(state,
-                       {TrackerProcess{host, Uuid{4, 1}}, std::nullopt, ReadCase, moving, resumed});
+    return CheckOwners(state, {TrackerProcess{host, Uuid{4, 1}}, std::nullopt, moving, resumed});
   };
   EXPECT_TRUE(resume("h1").ok());  // its record named this before: it is no gift
   EXPECT_TRUE(resume("h2").ok());

@@ -56,7 +56,7 @@ class RulesFenceInstance : public testing::Test {
   // Writes the instance as being on `host`, as the tracker of host `tracker`.
   std::string Write(int tracker, int host) {
     InstanceRecord record = move_.On(host);
-    record.details = "new details";
+    record.body = "new details";
     return WriteRecord(tracker, record);
   }
   std::string WriteRecord(int tracker, const InstanceRecord& record) {

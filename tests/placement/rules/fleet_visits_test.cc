@@ -8,6 +8,7 @@
 #include "placement/commands/fleet_node.h"
 #include "placement/log/concerned.h"
 #include "placement/rules/rules.h"
+#include "tests/placement/rules/cpus.h"
 #include "tests/worlds/counted_fleet.h"
 #include "tests/worlds/seed.h"
 
@@ -17,16 +18,6 @@ namespace {
 constexpr int kFleetHosts = kSanitized ? 1'000 : 10'000;
 constexpr int kFleetInstances = 20;  // on each host
 constexpr int kReadMax = 4;          // records of the host that the command is about
-
-// Sets the task of the instance, as a tracker does that has claimed it.
-class TaskEdit final : public InstanceEdit {
- public:
-  absl::StatusOr<InstanceRecord> Apply(const InstanceRecord& before) const override {
-    InstanceRecord after = before;
-    after.task_state = "powering-on";
-    return after;
-  }
-};
 
 class FleetVisits : public testing::Test {
  protected:
@@ -59,7 +50,7 @@ class FleetVisits : public testing::Test {
     write.node = CountedFleet::NodeOf(77);
     write.instance = CountedFleet::InstanceOf(77, 0);
     write.expected_generation = state().records().FindInstance(write.instance)->generation;
-    write.edit = std::make_shared<const TaskEdit>();
+    write.written = CpuWrite(write.tracker.host, write.node, "4");
     return write;
   }
   // A report of the node by the tracker of host 77.
@@ -104,7 +95,7 @@ TEST_F(FleetVisits, ALaterReportOfANodeReadsItsHostAlone) {
 TEST_F(FleetVisits, AWriteOfARecordReadsItsHostAlone) {
   WriteRecords write = WriteOf77();
   EXPECT_LE(RecordsReadBy(write), kReadMax);
-  write.edit = nullptr;  // withdraws an earlier one
+  write.written = nullptr;  // withdraws an earlier one
   EXPECT_LE(RecordsReadBy(write), kReadMax);
 }
 

@@ -22,10 +22,10 @@ TEST(RulesInstance, IsMadeAndReplaced) {
   EXPECT_NE(made.created_at, record.created_at);
   EXPECT_EQ(made.deleted_at, std::nullopt);
   EXPECT_EQ(made.flavor, record.flavor);
-  EXPECT_EQ(made.details, "bytes");
+  EXPECT_EQ(made.body, "bytes");
 
   record.host = "h2";
-  record.details = "others";
+  record.body = "others";
   ASSERT_EQ(world.Set(record, made.generation), "OK");
   EXPECT_FALSE(world.last.result.created);
   const InstanceRecord replaced = world.instance(1);
@@ -33,7 +33,7 @@ TEST(RulesInstance, IsMadeAndReplaced) {
   EXPECT_EQ(replaced.created_at, made.created_at);
   EXPECT_GT(replaced.updated_at, made.updated_at);
   EXPECT_EQ(replaced.host, "h2");
-  EXPECT_EQ(replaced.details, "others");
+  EXPECT_EQ(replaced.body, "others");
 }
 
 TEST(RulesInstance, TheGenerationIsCompared) {
@@ -94,7 +94,7 @@ TEST(RulesInstance, NamesTheFieldAtFault) {
       {"instance.flavor.ephemeral_disk_gib",
        [](InstanceRecord& r) { r.flavor.ephemeral_disk_gib = -1; }},
       {"instance.flavor.swap_mib", [](InstanceRecord& r) { r.flavor.swap_mib = -1; }},
-      {"instance", [](InstanceRecord& r) { r.details = std::string(kRecordBytesMax + 1, 'x'); }},
+      {"instance", [](InstanceRecord& r) { r.body = std::string(kRecordBytesMax + 1, 'x'); }},
   };
   RecordWorld world;
   for (const BadInstance& one : bad) {

@@ -56,8 +56,8 @@ TEST(RulesMove, EachEndSettlesBothSidesInOneCommand) {
       EXPECT_EQ(move.Held("vm"), one.instance);         // T-173, T-174, T-148, T-178, T-221
       EXPECT_EQ(move.Held("move"), "");                 // T-173, T-174, T-221
       EXPECT_EQ(*move.Instance()->node,
-                move.world().provider(one.host == 1 ? "n1" : "n2"));   // T-174, T-177, T-179
-      EXPECT_EQ(move.Instance()->details, move.On(one.host).details);  // T-177, T-179, T-287
+                move.world().provider(one.host == 1 ? "n1" : "n2"));  // T-174, T-177, T-179
+      EXPECT_EQ(move.Instance()->body, move.On(one.host).body);       // T-177, T-179, T-287
       CheckSafety(move.world().state());
     }
   }

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "gtest/gtest.h"
-#include "tests/placement/rules/cpu_details.h"
+#include "tests/placement/rules/cpus.h"
 #include "tests/placement/rules/move_world.h"
 
 namespace berth::placement {
@@ -24,7 +24,7 @@ class OwnersWorld : public MoveWorld {
   InstanceRecord On(int host, const std::string& details) {
     InstanceRecord record = MoveWorld::On(host);
     record.task_state = "migrating";
-    record.details = details;
+    record.held = Cpus(details);
     return record;
   }
   ProviderId Node(int host) { return *MoveWorld::On(host).node; }
@@ -56,10 +56,9 @@ class OwnersWorld : public MoveWorld {
                     std::optional<MoveEnd> end = std::nullopt) {
     const MigrationPtr before = Migration();
     return Answer(WriteRecords{Tracker(tracker), Node(tracker), vm(), Instance()->generation,
-                               std::make_shared<CpuEdit>(On(host, "").host, Node(host), details),
+                               CpuWrite(On(host, "").host, Node(host), details),
                                MigrationEdit{move(), before->generation, end, before->status,
-                                             before->destination_host, before->destination_node},
-                               ReadCpus});
+                                             before->destination_host, before->destination_node}});
   }
 };
 
@@ -117,52 +116,18 @@ TEST(RulesOwners, WhatAnInstanceHasOnANodeItsMoveMayHaveOnTheHost) {
   EXPECT_EQ(world.Write(2, 1, "1 2 new 4 old 1 2"), "OK");
 }
 
-int times_read = 0;
-HeldParts ReadCounted(const InstanceRecord& record) {
-  ++times_read;
-  return ReadCpus(record);
-}
-
-// The details may be large, and the writer waits for whoever reads them.
-TEST(RulesOwners, WhatGivesNothingNewIsNotRead) {
-  OwnersWorld world(MigrationType::kLive);
-  const auto set = [&](const std::string& details, const std::string& task) {
-    InstanceRecord record = world.On(1, details);
-    record.task_state = task;
-    return world.Answer(
-        SetInstance{record, world.Instance()->generation, MoveWorld::Tracker(1), "", ReadCounted});
-  };
-  const auto update = [&](const std::string& status) {
-    return world.Answer(UpdateMigration{world.move(), world.Migration()->status, status,
-                                        std::nullopt, std::nullopt, MoveWorld::Tracker(1), "",
-                                        ReadCounted});
-  };
-  EXPECT_EQ(set("1 2", "rebuilding"), "OK");
-  EXPECT_EQ(update(""), "OK");
-  EXPECT_EQ(update("running"), "OK");
-  EXPECT_EQ(times_read, 0);
-  EXPECT_EQ(set("1 2", ""), "OK");  // the instance does not move any more
-  EXPECT_EQ(std::exchange(times_read, 0), 2);
-  EXPECT_EQ(set("1 2 3", ""), "OK");
-  EXPECT_GT(std::exchange(times_read, 0), 0);
-  ASSERT_EQ(world.Answer(CreateMigration{world.Another()}), "OK");
-  EXPECT_EQ(update("post-migrating"), "OK");  // of two migrations it is the newest now
-  EXPECT_GT(times_read, 0);
-}
-
 // Each command with which a tracker writes records is judged so.
 TEST(RulesOwners, NoCommandGoesRoundTheOwners) {
   OwnersWorld world(MigrationType::kLive);
   world.SetOther(1, "3");
   const auto set = [&](int tracker, int host, const std::string& details) {
     return world.Answer(SetInstance{world.On(host, details), world.Instance()->generation,
-                                    MoveWorld::Tracker(tracker), "", ReadCpus});
+                                    MoveWorld::Tracker(tracker), ""});
   };
   const auto end = [&](int tracker, MoveEnd how, int host, const std::string& details) {
     EndMove command = world.End(how);
     command.instance = std::make_shared<const InstanceRecord>(world.On(host, details));
     command.tracker = MoveWorld::Tracker(tracker);
-    command.read_held = ReadCpus;
     return world.Answer(command);
   };
   EXPECT_EQ(set(1, 1, "1 3"), "RECORD_CONFLICT instance");      // T-395
@@ -188,13 +153,13 @@ TEST(RulesOwners, AMigrationGivesNothingThatItsTrackerMayNotGive) {
   const auto update = [&](int host) {
     const std::string name = MoveWorld::Tracker(host).host;
     return world.Answer(UpdateMigration{world.move(), "accepted", "", name, world.Node(host),
-                                        MoveWorld::Tracker(1), "", ReadCpus});
+                                        MoveWorld::Tracker(1), ""});
   };
   const auto create = [&](int host) {
     MigrationRecord record = world.Another();
     record.destination_host = MoveWorld::Tracker(host).host;
     record.destination_node = world.Node(host);
-    return world.Answer(CreateMigration{record, MoveWorld::Tracker(1), "", ReadCpus});
+    return world.Answer(CreateMigration{record, MoveWorld::Tracker(1), ""});
   };
   world.Set(1, "1 2 new 3");
   EXPECT_EQ(update(2), "POLICY_DENIED instance");    // T-395

@@ -29,7 +29,7 @@ class RecordWorld {
     record.host = host;
     record.vm_state = "active";
     record.flavor = {2, 512, 10, 0, 0};
-    record.details = "bytes";
+    record.body = "bytes";
     return record;
   }
   static MigrationRecord MigrationOf(uint64_t number, uint64_t instance, const std::string& from,

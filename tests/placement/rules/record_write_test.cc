@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "gtest/gtest.h"
-#include "tests/placement/rules/cpu_details.h"
+#include "tests/placement/rules/cpus.h"
 #include "tests/placement/rules/move_world.h"
 
 namespace berth::placement {
@@ -21,7 +21,7 @@ class RulesRecordWrite : public testing::Test {
     record.host = host;
     if (!host.empty()) record.node = Node(host);
     record.vm_state = "building";
-    record.details = details;
+    record.held = Cpus(details);
     ASSERT_EQ(move_.Answer(SetInstance{record, std::nullopt}), "OK");
     if (host.empty() && !places.empty()) Allocate(number, places);
   }
@@ -45,14 +45,11 @@ class RulesRecordWrite : public testing::Test {
                        Node(tracker.host),
                        Id(number),
                        Find(number)->generation,
-                       std::make_shared<CpuEdit>(tracker.host, Node(tracker.host), cpus),
+                       CpuWrite(tracker.host, Node(tracker.host), cpus),
                        {}};
     return write;
   }
-  std::string Answer(WriteRecords write) {
-    write.read_held = ReadCpus;
-    return move_.Answer(write);
-  }
+  std::string Answer(WriteRecords write) { return move_.Answer(write); }
 
   MoveWorld move_;
 };
@@ -63,7 +60,7 @@ TEST_F(RulesRecordWrite, AClaimSetsHostAndNode) {  // T-155
   ASSERT_EQ(Answer(Claim(1, 1, "4 5")), "OK");
   EXPECT_EQ(Find(1)->host, "h1");
   EXPECT_EQ(Find(1)->node, Node("h1"));
-  EXPECT_EQ(Find(1)->details, "4 5");
+  EXPECT_EQ(HeldOf(*Find(1)), *Cpus("4 5"));
   EXPECT_EQ(Find(1)->name, "guest");
   EXPECT_NE(Find(1)->generation, before);
 }
@@ -128,14 +125,14 @@ TEST_F(RulesRecordWrite, AMoveThatIsOverOpensNothing) {
                      Node("h1"),
                      move_.vm(),
                      move_.Instance()->generation,
-                     std::make_shared<CpuEdit>("h1", Node("h1"), "1"),
+                     CpuWrite("h1", Node("h1"), "1"),
                      MigrationEdit{move_.move(), move_.Migration()->generation, std::nullopt,
                                    "confirmed", "h2", Node("h2")}};
   EXPECT_EQ(Answer(write), "POLICY_DENIED instance");  // T-386
   EXPECT_EQ(move_.Instance()->host, "h2");
   write.tracker = MoveWorld::Tracker(2);
   write.node = Node("h2");
-  write.edit = std::make_shared<CpuEdit>("h2", Node("h2"), "1");
+  write.written = CpuWrite("h2", Node("h2"), "1");
   write.migration->status = "running";
   EXPECT_EQ(Answer(write), "WRONG_MOVE_END status") << "both sides would hold resources again";
   write.migration->status = "confirmed";
@@ -150,7 +147,7 @@ TEST_F(RulesRecordWrite, AStatusAloneEndsNoMove) {
                      Node("h2"),
                      move_.vm(),
                      move_.Instance()->generation,
-                     std::make_shared<CpuEdit>("h1", Node("h1"), "1"),
+                     CpuWrite("h1", Node("h1"), "1"),
                      MigrationEdit{move_.move(), move_.Migration()->generation, std::nullopt,
                                    "failed", "h2", Node("h2")}};
   EXPECT_EQ(Answer(write), "MOVE_HOLDS_ALLOCATIONS status");
@@ -168,11 +165,11 @@ TEST_F(RulesRecordWrite, ADestinationIsTakenOnlyWhereTheInstanceHoldsSomething) 
                        Node(tracker.host),
                        move_.vm(),
                        move_.Instance()->generation,
-                       std::make_shared<CpuEdit>("h1", Node("h1"), "1 new 4"),
+                       CpuWrite("h1", Node("h1"), "1 new 4"),
                        MigrationEdit{move_.move(), move_.Migration()->generation, std::nullopt,
                                      "pre-migrating", tracker.host, Node(tracker.host)}};
     WriteRecords withdrawal = write;
-    withdrawal.edit = nullptr;
+    withdrawal.written = nullptr;
     const std::string expected = host == 2 ? "OK" : "POLICY_DENIED migration";  // T-386
     EXPECT_EQ(Answer(withdrawal), expected) << "host " << host;
     write.expected_generation = move_.Instance()->generation;
@@ -186,7 +183,7 @@ TEST_F(RulesRecordWrite, ATrackerPutsNothingOnAnotherNode) {
   Create(1);
   WriteRecords write = Claim(1, 1, "4");
   const auto put = [&](const std::string& host, const std::optional<ProviderId>& node) {
-    write.edit = std::make_shared<CpuEdit>(host, node, "4");
+    write.written = CpuWrite(host, node, "4");
     return Answer(write);
   };
   EXPECT_EQ(put("h2", Node("h2")), "POLICY_DENIED");
@@ -194,12 +191,9 @@ TEST_F(RulesRecordWrite, ATrackerPutsNothingOnAnotherNode) {
   EXPECT_EQ(put("h1", std::nullopt), "POLICY_DENIED");
   EXPECT_EQ(put("", std::nullopt), "OK");
   move_.Begin(MigrationType::kCold);
-  WriteRecords move{MoveWorld::Tracker(1),
-                    Node("h1"),
-                    move_.vm(),
-                    move_.Instance()->generation,
-                    std::make_shared<CpuEdit>("h1", Node("h1"), "1"),
-                    {}};
+  WriteRecords move{
+      MoveWorld::Tracker(1),           Node("h1"), move_.vm(), move_.Instance()->generation,
+      CpuWrite("h1", Node("h1"), "1"), {}};
   move.migration =
       MigrationEdit{move_.move(), move_.Migration()->generation, std::nullopt, "running", "h3", {}};
   EXPECT_EQ(Answer(move), "POLICY_DENIED");
@@ -245,7 +239,7 @@ TEST_F(RulesRecordWrite, ACpuThatAMoveWillTakeGetsNoSecondOwner) {
     InstanceRecord moving = *move_.Instance();
     moving.vm_state = vm_state;
     moving.task_state = "migrating";
-    moving.details = "1 new 4";
+    moving.held = Cpus("1 new 4");
     ASSERT_EQ(move_.Answer(SetInstance{moving, moving.generation}), "OK");
   };
   Create(2);
@@ -262,13 +256,13 @@ TEST_F(RulesRecordWrite, AMoveWritesBothRecords) {  // T-168
                      Node("h2"),
                      move_.vm(),
                      move_.Instance()->generation,
-                     std::make_shared<CpuEdit>("h1", Node("h1"), "1 new 4"),
+                     CpuWrite("h1", Node("h1"), "1 new 4"),
                      MigrationEdit{move_.move(), move_.Migration()->generation, std::nullopt,
                                    "pre-migrating", "h2", Node("h2")}};
   EXPECT_EQ(Answer(write), "OK");
   EXPECT_EQ(move_.Migration()->status, "pre-migrating");
   EXPECT_EQ(move_.Instance()->host, "h1");  // T-169
-  EXPECT_EQ(move_.Instance()->details, "1 new 4");
+  EXPECT_EQ(HeldOf(*move_.Instance()), *Cpus("1 new 4"));
 }
 
 // The destination gives a claim up: what both consumers hold is settled in the same step.
@@ -279,14 +273,14 @@ TEST_F(RulesRecordWrite, AWriteEndsAMoveAsEndMoveDoes) {
       Node("h2"),
       move_.vm(),
       move_.Instance()->generation,
-      std::make_shared<CpuEdit>("h1", Node("h1"), "1"),
+      CpuWrite("h1", Node("h1"), "1"),
       MigrationEdit{move_.move(), move_.Migration()->generation, MoveEnd::kCompleted, "", "", {}}};
   EXPECT_EQ(Answer(write), "WRONG_MOVE_END end");
   write.migration->end = MoveEnd::kFailed;
   EXPECT_EQ(Answer(write), "OK");
   EXPECT_EQ(move_.Migration()->status, "failed");  // T-170
   EXPECT_EQ(move_.Migration()->destination_host, "h2");
-  EXPECT_EQ(move_.Instance()->details, "1");
+  EXPECT_EQ(HeldOf(*move_.Instance()), *Cpus("1"));
   EXPECT_EQ(move_.Held("vm"), "n1{VCPU:2} n1-gpu{VGPU:1}");  // T-221
   EXPECT_EQ(move_.Held("move"), "");
   EXPECT_EQ(Answer(write), "RECORD_CONFLICT instance");
@@ -297,7 +291,7 @@ TEST_F(RulesRecordWrite, AWithdrawnWriteIsRefusedWheneverItComes) {
   Create(1);
   const WriteRecords late = Claim(1, 1, "4");
   WriteRecords withdrawal = late;
-  withdrawal.edit = nullptr;
+  withdrawal.written = nullptr;
   ASSERT_EQ(Answer(withdrawal), "OK");
   EXPECT_EQ(Find(1)->host, "");
   EXPECT_EQ(Answer(late), "RECORD_CONFLICT instance");  // T-395
@@ -309,7 +303,7 @@ TEST_F(RulesRecordWrite, AWithdrawnWriteIsRefusedWheneverItComes) {
 TEST_F(RulesRecordWrite, AWriteIsWithdrawnWhateverBecameOfTheNode) {
   Create(1);
   WriteRecords withdrawal = Claim(1, 1, "4");
-  withdrawal.edit = nullptr;
+  withdrawal.written = nullptr;
   ASSERT_EQ(move_.Answer(RetireNode{Node("h1"), true}), "OK");
   EXPECT_EQ(Answer(withdrawal), "OK");
 }

@@ -126,7 +126,7 @@ TEST(StateSize, AnInstanceKeepsToItsBudget) {
     instance.host = absl::StrCat("compute-", i % kHosts, ".example.org");
     instance.node = HostOf(i % kHosts);
     instance.vm_state = "active";
-    instance.details = std::string(150, 'd');  // an image with some properties, and a flavor's id
+    instance.body = std::string(150, 'd');  // an image with some properties, and a flavor's id
     state.Apply({InstancePut{std::make_shared<const InstanceRecord>(std::move(instance))}});
   }
   const double per_instance = static_cast<double>(allocated_bytes - before) / kConsumers;

@@ -27,12 +27,12 @@ constexpr size_t kGuestBytes = 60 << 10;  // together about three and a half sli
 class PushSliceTest : public ::testing::Test {
  protected:
   PushSliceTest() {
-    pb::Instance details;
-    details.mutable_fault()->set_message(std::string(kGuestBytes, 'x'));
+    pb::Instance body;
+    body.mutable_fault()->set_message(std::string(kGuestBytes, 'x'));
     placement::InstanceRecord record;
     record.project = record.user = record.vm_state = "any";
     record.host = "h1";
-    record.details = details.SerializeAsString();
+    record.body = body.SerializeAsString();
     for (uint64_t number = 1; number <= kGuests; ++number) {
       record.id = GuestOf(number);
       runner_.Must(placement::SetInstance{record, std::nullopt});

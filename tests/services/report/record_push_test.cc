@@ -175,9 +175,9 @@ TEST_F(RecordPushTest, OneRecordThatIsLargerThanASliceHasASliceOfItsOwn) {
     instance->id = InstanceId{Uuid{11, number}};
     instance->generation = placement::Generation{static_cast<int64_t>(number)};
     instance->host = "h1";
-    pb::Instance details;
-    details.mutable_fault()->set_message(std::string(number == 2 ? kSliceBytesMax + 1 : 1, 'x'));
-    instance->details = details.SerializeAsString();
+    pb::Instance body;
+    body.mutable_fault()->set_message(std::string(number == 2 ? kSliceBytesMax + 1 : 1, 'x'));
+    instance->body = body.SerializeAsString();
     Apply({InstancePut{std::move(instance)}});
   }
   PushScope rest;

@@ -3,6 +3,7 @@
 #define BERTH_TESTS_SERVICES_WIRE_RECORD_WRITE_SAMPLES_H_
 
 #include "gtest/gtest.h"
+#include "placement/records/tracker_edit.h"
 #include "services/wire/record_write.h"
 
 namespace berth::services {
@@ -40,6 +41,13 @@ inline placement::WriteRecords Command(const pb::RecordWrite& write) {
   const auto command = WriteRecordsOf(write, {"h1", placement::Uuid::Random()});
   EXPECT_TRUE(command.ok()) << command.status();
   return *command;
+}
+
+// The record after the write that the command asks for.
+inline placement::InstanceRecord After(const placement::WriteRecords& command,
+                                       const placement::InstanceRecord& before) {
+  const bool reverts = command.migration && command.migration->end == placement::MoveEnd::kReverted;
+  return placement::TrackerEdit(before, *command.written, reverts);
 }
 
 inline pb::RecordWrite ClaimWrite() {

@@ -17,9 +17,8 @@ TEST(RecordWrite, TakesWhatATrackerDecidesAndKeepsTheRest) {
   const placement::WriteRecords command = Command(ClaimWrite());
   EXPECT_EQ(command.node, Node(kNode));
   EXPECT_EQ(command.expected_generation.value, 5);
-  EXPECT_EQ(command.read_held, &ReadHeld);  // T-395
   pb::Instance after;
-  FillInstance(*command.edit->Apply(*InstanceOf("instance", Recorded())), &after);
+  FillInstance(After(command, *InstanceOf("instance", Recorded())), &after);
   pb::Instance expected = Recorded();
   expected.set_host("h1");
   expected.set_node_uuid(kNode);
@@ -43,12 +42,12 @@ TEST(RecordWrite, TakesWhatATrackerDecidesAndKeepsTheRest) {
 
 TEST(RecordWrite, KeepsWhichHostWasTheLastToClaimABuild) {
   pb::RecordWrite abort = ClaimWrite();
-  const InstanceRecord claimed = *Command(abort).edit->Apply(*InstanceOf("instance", Recorded()));
+  const InstanceRecord claimed = After(Command(abort), *InstanceOf("instance", Recorded()));
   abort.mutable_instance()->clear_host();
   abort.mutable_instance()->clear_node_uuid();
   abort.mutable_instance()->clear_launched_on();
   pb::Instance after;
-  FillInstance(*Command(abort).edit->Apply(claimed), &after);
+  FillInstance(After(Command(abort), claimed), &after);
   EXPECT_EQ(after.host(), "");
   EXPECT_EQ(after.launched_on(), "h1");  // T-165
 }
@@ -57,7 +56,7 @@ TEST(RecordWrite, TakesStateAndTaskTogetherIfThereIsAState) {
   pb::RecordWrite repair = ClaimWrite();
   repair.mutable_instance()->set_vm_state("error");
   repair.mutable_instance()->clear_task_state();
-  const InstanceRecord after = *Command(repair).edit->Apply(*InstanceOf("instance", Recorded()));
+  const InstanceRecord after = After(Command(repair), *InstanceOf("instance", Recorded()));
   EXPECT_EQ(after.vm_state, "error");  // T-33
   EXPECT_EQ(after.task_state, "");     // T-33
 }
@@ -71,10 +70,11 @@ TEST(RecordWrite, NamesWhatARecordGivesToItsInstanceAlone) {
   unit->set_provider_uuid(kOther);
   unit->set_resource_class("CUSTOM_PMEM");
   unit->set_name("ns_0");
-  const auto edit = Command(write).edit;
-  const placement::HeldParts held = ReadHeld(*edit->Apply(*InstanceOf("instance", Recorded())));
-  EXPECT_THAT(held.own, ElementsAre("CPU 4 of cell 0", "CPU 5 of cell 0", "PCI device 0000:3b:00.1",
-                                    absl::StrCat("unit ns_0 of CUSTOM_PMEM of provider ", kOther)));
+  const placement::WriteRecords command = Command(write);
+  const InstanceRecord record = After(command, *InstanceOf("instance", Recorded()));
+  const placement::HeldParts& held = HeldOf(record);
+  EXPECT_THAT(held.own, ElementsAre("c0/4", "c0/5", "d0000:3b:00.1",
+                                    absl::StrCat("u", kOther, "/CUSTOM_PMEM/ns_0")));
   EXPECT_FALSE(held.context.has_value());
 }
 
@@ -87,16 +87,17 @@ TEST(RecordWrite, NamesBothSidesOfAMove) {
   Pin(1, 6, context->mutable_new_numa_cells());
   pb::Instance recorded = Recorded();
   recorded.mutable_flavor()->set_id("small");
-  const auto edit = Command(write).edit;
-  const placement::HeldParts held = ReadHeld(*edit->Apply(*InstanceOf("instance", recorded)));
-  EXPECT_EQ(held.flavor_id, "small");
-  EXPECT_THAT(held.own, ElementsAre("CPU 4 of cell 0", "PCI device 0000:3b:00.1"));
+  const placement::WriteRecords command = Command(write);
+  const InstanceRecord record = After(command, *InstanceOf("instance", recorded));
+  const placement::HeldParts& held = HeldOf(record);
+  EXPECT_EQ(record.flavor_id, "small");
+  EXPECT_THAT(held.own, ElementsAre("c0/4", "d0000:3b:00.1"));
   ASSERT_TRUE(held.context.has_value());
   EXPECT_EQ(held.context->migration, placement::MigrationId::Parse(kMigration));
   EXPECT_FALSE(held.context->has_old_flavor);
   EXPECT_TRUE(held.context->has_new_flavor);
-  EXPECT_THAT(held.context->before, ElementsAre("CPU 4 of cell 0"));
-  EXPECT_THAT(held.context->after, ElementsAre("CPU 6 of cell 1"));
+  EXPECT_THAT(held.context->before, ElementsAre("c0/4"));
+  EXPECT_THAT(held.context->after, ElementsAre("c1/6"));
 }
 
 // As in the tracker: the nil uuid names no migration.
@@ -104,7 +105,8 @@ TEST(RecordWrite, AContextMayNameNoMigration) {
   pb::Instance recorded = Recorded();
   for (const std::string& uuid : {std::string(), placement::Uuid().ToString()}) {
     recorded.mutable_migration_context()->set_migration_uuid(uuid);
-    const placement::HeldParts held = ReadHeld(*InstanceOf("instance", recorded));
+    const InstanceRecord record = *InstanceOf("instance", recorded);
+    const placement::HeldParts& held = HeldOf(record);
     ASSERT_TRUE(held.context.has_value());
     EXPECT_EQ(held.context->migration, std::nullopt) << uuid;
   }
@@ -121,7 +123,7 @@ TEST(RecordWrite, ADeviceIsForTheRequestThatTheTrackerNames) {
   for (const std::string& request_id : {std::string("now"), std::string()}) {
     write.mutable_instance()->mutable_pci_devices(0)->set_request_id(request_id);
     pb::Instance after;
-    FillInstance(*Command(write).edit->Apply(*InstanceOf("instance", recorded)), &after);
+    FillInstance(After(Command(write), *InstanceOf("instance", recorded)), &after);
     ASSERT_EQ(after.pci_devices_size(), 1);
     EXPECT_EQ(after.pci_devices(0).vendor_id(), "8086");
     EXPECT_EQ(after.pci_devices(0).request_id(), request_id);
@@ -139,10 +141,10 @@ TEST(RecordWrite, WhatIsKnownOfADeviceIsCopiedOnce) {
     write.mutable_instance()->add_pci_devices();
   }
   recorded.mutable_pci_devices(kDevices - 1)->set_vendor_id("8086");
-  const auto edit = Command(write).edit;
+  const placement::WriteRecords command = Command(write);
   const placement::BootTime begun = placement::BootNow();
   pb::Instance after;
-  FillInstance(*edit->Apply(*InstanceOf("instance", recorded)), &after);
+  FillInstance(After(command, *InstanceOf("instance", recorded)), &after);
   EXPECT_LT(placement::BootNow() - begun, absl::Seconds(1));
   ASSERT_EQ(after.pci_devices_size(), kDevices);
   EXPECT_EQ(after.pci_devices(0).vendor_id(), "8086");
@@ -167,7 +169,7 @@ TEST(RecordWrite, ARevertedInstanceHasItsFlavorRequestsAndDevicesOfBefore) {
     const placement::WriteRecords command = Command(write);
     EXPECT_EQ(command.migration->end, static_cast<placement::MoveEnd>(end));
     pb::Instance after;
-    FillInstance(*command.edit->Apply(*InstanceOf("instance", recorded)), &after);
+    FillInstance(After(command, *InstanceOf("instance", recorded)), &after);
     const bool back = end == pb::MOVE_END_REVERTED;
     EXPECT_EQ(after.flavor().vcpus(), back ? 7 : 2);  // T-174
     EXPECT_EQ(after.pci_requests_size(), back ? 1 : 0);

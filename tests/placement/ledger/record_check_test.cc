@@ -1,0 +1,131 @@
+// Records whose stored bytes are broken are told by their uuids, and are whole after the next write.
+#include "placement/ledger/record_check.h"
+
+#include <string>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "placement/ledger/self_check.h"
+#include "tests/processes/ledger_runner.h"
+#include "tests/processes/private_cluster.h"
+
+namespace berth::placement {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+const InstanceId kGuest = {Uuid{11, 1}};
+const MigrationId kMove = {Uuid{12, 1}};
+
+InstanceRecord Guest() {
+  InstanceRecord record;
+  record.id = kGuest;
+  record.project = record.user = record.vm_state = "any";
+  record.host = "h1";
+  return record;
+}
+
+void MakeRecords(LedgerRunner& runner) {
+  runner.Must(SetInstance{Guest(), std::nullopt});
+  MigrationRecord migration;
+  migration.id = kMove;
+  migration.instance = kGuest;
+  migration.source_host = "h1";
+  runner.Must(CreateMigration{migration});
+}
+
+// The findings of the self-check about records.
+std::vector<std::string> Findings(LedgerRunner& runner, const std::string& url) {
+  const absl::StatusOr<SelfCheckReport> report = SelfCheck(runner.ledger(), url);
+  EXPECT_TRUE(report.ok()) << report.status();
+  return report.ok() ? report->findings : std::vector<std::string>();
+}
+
+TEST(RecordCheck, ABrokenRecordIsToldAndReadableAfterTheNextWrite) {
+  const std::string url = NewDatabase();
+  {
+    LedgerRunner runner(OptionsFor(url), false);
+    MakeRecords(runner);
+  }
+  ASSERT_EQ(ConnectOrDie(url)->Run("UPDATE record SET content = '\\xff'", nullptr),
+            absl::OkStatus());
+  LedgerOptions options = OptionsFor(url);
+  std::vector<std::string> told;
+  options.tell_operator = [&told](const std::string& words) { told.push_back(words); };
+  LedgerRunner runner(options, false);
+  EXPECT_THAT(
+      told,
+      ElementsAre(absl::StrCat("the record of instance ", kGuest.ToString(), " cannot be read"),
+                  absl::StrCat("the record of migration ", kMove.ToString(), " cannot be read")));
+  EXPECT_THAT(absl::StrCat(testing::PrintToString(Findings(runner, url))),
+              HasSubstr(absl::StrCat("instance ", kGuest.ToString(), " cannot be read")));
+  const Records& records = runner.ledger().Newest()->records();
+  EXPECT_EQ(records.FindInstance(kGuest)->vm_state, kUnreadable);
+  EXPECT_EQ(records.FindMigration(kMove)->status, kUnreadable);
+  runner.Must(SetInstance{Guest(), records.FindInstance(kGuest)->generation});
+  runner.Must(UpdateMigration{kMove, std::string(kUnreadable), "error", {}, {}});
+  EXPECT_THAT(Findings(runner, url), IsEmpty());
+  LedgerRunner late(OptionsFor(url), false);
+  EXPECT_EQ(late.ledger().Newest()->records().FindInstance(kGuest)->host, "h1");
+  EXPECT_EQ(late.ledger().Newest()->records().FindMigration(kMove)->status, "error");
+}
+
+TEST(RecordCheck, ContentOfAnotherRecordIsBroken) {
+  const std::string url = NewDatabase();
+  {
+    LedgerRunner runner(OptionsFor(url), false);
+    MakeRecords(runner);
+  }
+  ASSERT_EQ(ConnectOrDie(url)->Run("UPDATE record SET generation = generation + 1", nullptr),
+            absl::OkStatus());
+  LedgerRunner runner(OptionsFor(url), false);
+  const Records& records = runner.ledger().Newest()->records();
+  EXPECT_EQ(records.FindInstance(kGuest)->vm_state, kUnreadable);
+  EXPECT_EQ(records.FindMigration(kMove)->status, kUnreadable);
+}
+
+TEST(RecordCheck, ABodyAgreesWithItsIndex) {
+  const auto fault_of = [](auto change) {
+    InstanceRecord record = Guest();
+    record.generation = Generation{1};
+    record.body = "\x52";  // an empty flavor
+    record.body += '\0';
+    change(record);
+    State state;
+    state.Apply({InstancePut{std::make_shared<const InstanceRecord>(std::move(record))}});
+    const std::vector<std::string> faults = FaultyRecords(state.records());
+    return faults.empty() ? "" : faults[0];
+  };
+  EXPECT_EQ(fault_of([](InstanceRecord&) {}), "");
+  EXPECT_THAT(fault_of([](InstanceRecord& r) { r.body = "\xff"; }), HasSubstr("cannot be read"));
+  EXPECT_THAT(fault_of([](InstanceRecord& r) { r.body += "\x32\x01h"; }),  // a host
+              HasSubstr("has a field of its index in its body"));
+  EXPECT_THAT(fault_of([](InstanceRecord& r) { r.body = "\x52\x02\x10\x01"; }),  // vcpus
+              HasSubstr("has a field of its index in its body"));
+  EXPECT_THAT(fault_of([](InstanceRecord& r) { r.body += "\x8a\x01\x03\x0a\x01z"; }),  // a device
+              HasSubstr("other CPUs, devices or units"));
+  EXPECT_THAT(fault_of([](InstanceRecord& r) {
+                auto held = std::make_shared<HeldParts>();
+                held->own = {"c0/1"};
+                r.held = held;
+              }),
+              HasSubstr("other CPUs, devices or units"));
+}
+
+// While releases change, one process may check what a newer one has written.
+TEST(RecordCheck, AFieldOfANewerReleaseIsNoFinding) {
+  const std::string url = NewDatabase();
+  LedgerRunner runner(OptionsFor(url), false);
+  MakeRecords(runner);
+  ASSERT_EQ(ConnectOrDie(url)->Run("UPDATE record SET content = content || '\\xa00601'", nullptr),
+            absl::OkStatus());
+  EXPECT_THAT(Findings(runner, url), IsEmpty());
+}
+
+}  // namespace
+}  // namespace berth::placement
