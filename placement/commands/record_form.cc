@@ -22,8 +22,8 @@ void AmountField(Faults& faults, absl::string_view field, int64_t amount) {
              absl::StrCat("must be 0 to ", kAmountMax, ", but is ", amount));
 }
 
-void BodySize(Faults& faults, absl::string_view path, const std::string& body) {
-  if (body.size() <= kRecordBytesMax) return;
+void BodySize(Faults& faults, absl::string_view path, size_t bytes) {
+  if (bytes <= kRecordBytesMax) return;
   faults.Add(kInvalidField, std::string(path),
              absl::StrCat("is too large: what it says beside its first fields must have at most ",
                           kRecordBytesMax, " bytes together"));
@@ -73,8 +73,7 @@ void InstanceFields(Faults& faults, absl::string_view path, const InstanceRecord
   AmountField(faults, at("flavor.root_disk_gib"), instance.flavor.root_disk_gib);
   AmountField(faults, at("flavor.ephemeral_disk_gib"), instance.flavor.ephemeral_disk_gib);
   AmountField(faults, at("flavor.swap_mib"), instance.flavor.swap_mib);
-  TextField(faults, at("flavor.id"), instance.flavor_id, 0);
-  BodySize(faults, path, instance.body);
+  BodySize(faults, path, instance.body.size() + instance.flavor_id.size());
 }
 
 void MigrationFields(Faults& faults, const MigrationRecord& migration) {
@@ -92,7 +91,7 @@ void MigrationFields(Faults& faults, const MigrationRecord& migration) {
                 migration.destination_host);
   TextField(faults, "migration.old_flavor_id", migration.old_flavor_id, 0);
   TextField(faults, "migration.new_flavor_id", migration.new_flavor_id, 0);
-  BodySize(faults, "migration", migration.body);
+  BodySize(faults, "migration", migration.body.size());
 }
 
 void ReasonField(Faults& faults, absl::string_view reason) {

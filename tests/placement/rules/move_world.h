@@ -56,9 +56,6 @@ class MoveWorld {
       record.node = world().provider(absl::StrCat("n", host));
     }
     record.vm_state = "active";
-    auto held = std::make_shared<HeldParts>();
-    held->own = {absl::StrCat("c0/", host)};
-    record.held = held;
     record.body = absl::StrCat("\xc2\x0c\x01", host);  // a field that no release knows
     return record;
   }

@@ -25,6 +25,13 @@ class RulesRecordWrite : public testing::Test {
     ASSERT_EQ(move_.Answer(SetInstance{record, std::nullopt}), "OK");
     if (host.empty() && !places.empty()) Allocate(number, places);
   }
+  // As MoveWorld::Begin; the instance has the CPU 1 of h1.
+  void Begin(MigrationType type) {
+    move_.Begin(type);
+    InstanceRecord record = *move_.Instance();
+    record.held = Cpus("1");
+    ASSERT_EQ(move_.Answer(SetInstance{record, record.generation}), "OK");
+  }
   void Allocate(uint64_t number, const std::string& places) {
     ConsumerAllocations wanted = move_.world().Claim("any", places);
     wanted.consumer = ConsumerId{Id(number).uuid};
@@ -118,7 +125,7 @@ TEST_F(RulesRecordWrite, AnInstanceIsTakenOnlyWhereItHoldsSomething) {
 
 // A move that is over says nothing about where its instance goes next.
 TEST_F(RulesRecordWrite, AMoveThatIsOverOpensNothing) {
-  move_.Begin(MigrationType::kCold);
+  Begin(MigrationType::kCold);
   move_.SetStatus("finished");
   ASSERT_EQ(move_.Answer(move_.End(MoveEnd::kConfirmed, 2)), "OK");
   WriteRecords write{MoveWorld::Tracker(1),
@@ -141,7 +148,7 @@ TEST_F(RulesRecordWrite, AMoveThatIsOverOpensNothing) {
 
 // Only the end of a move settles what the two consumers hold.
 TEST_F(RulesRecordWrite, AStatusAloneEndsNoMove) {
-  move_.Begin(MigrationType::kCold);
+  Begin(MigrationType::kCold);
   move_.SetStatus("finished");
   WriteRecords write{MoveWorld::Tracker(2),
                      Node("h2"),
@@ -156,7 +163,7 @@ TEST_F(RulesRecordWrite, AStatusAloneEndsNoMove) {
 
 // The destination of a migration that names none becomes whoever has the instance's allocations.
 TEST_F(RulesRecordWrite, ADestinationIsTakenOnlyWhereTheInstanceHoldsSomething) {
-  move_.Begin(MigrationType::kCold);
+  Begin(MigrationType::kCold);
   UpdateMigration open{move_.move(), "accepted", "", "", std::optional<ProviderId>()};
   ASSERT_EQ(move_.Answer(open), "OK");
   for (const int host : {3, 2}) {
@@ -190,7 +197,7 @@ TEST_F(RulesRecordWrite, ATrackerPutsNothingOnAnotherNode) {
   EXPECT_EQ(put("h1", Node("h2")), "POLICY_DENIED");
   EXPECT_EQ(put("h1", std::nullopt), "POLICY_DENIED");
   EXPECT_EQ(put("", std::nullopt), "OK");
-  move_.Begin(MigrationType::kCold);
+  Begin(MigrationType::kCold);
   WriteRecords move{
       MoveWorld::Tracker(1),           Node("h1"), move_.vm(), move_.Instance()->generation,
       CpuWrite("h1", Node("h1"), "1"), {}};
@@ -234,7 +241,7 @@ TEST_F(RulesRecordWrite, ACpuOfADeletedOrShelvedInstanceGetsAnOwner) {
 }
 
 TEST_F(RulesRecordWrite, ACpuThatAMoveWillTakeGetsNoSecondOwner) {
-  move_.Begin(MigrationType::kLive);
+  Begin(MigrationType::kLive);
   const auto set = [&](const char* vm_state) {
     InstanceRecord moving = *move_.Instance();
     moving.vm_state = vm_state;
@@ -251,7 +258,7 @@ TEST_F(RulesRecordWrite, ACpuThatAMoveWillTakeGetsNoSecondOwner) {
 }
 
 TEST_F(RulesRecordWrite, AMoveWritesBothRecords) {  // T-168
-  move_.Begin(MigrationType::kResize);
+  Begin(MigrationType::kResize);
   WriteRecords write{MoveWorld::Tracker(2),
                      Node("h2"),
                      move_.vm(),
@@ -267,7 +274,7 @@ TEST_F(RulesRecordWrite, AMoveWritesBothRecords) {  // T-168
 
 // The destination gives a claim up: what both consumers hold is settled in the same step.
 TEST_F(RulesRecordWrite, AWriteEndsAMoveAsEndMoveDoes) {
-  move_.Begin(MigrationType::kCold);
+  Begin(MigrationType::kCold);
   WriteRecords write{
       MoveWorld::Tracker(2),
       Node("h2"),
@@ -319,7 +326,7 @@ TEST_F(RulesRecordWrite, AForeignRecordIsNotWithdrawn) {
   shelved.vm_state = "shelved_offloaded";
   ASSERT_EQ(move_.Answer(SetInstance{shelved, shelved.generation}), "OK");
   Allocate(5, "n1{VCPU:1}");
-  move_.Begin(MigrationType::kLive);
+  Begin(MigrationType::kLive);
   struct Case {
     InstanceId instance;
     int host;
