@@ -75,11 +75,11 @@ Counted AccountSide::Now() const {
     for (const int cpu : cell.usage.pinned_cpus.Cpus()) counted.cpus.insert(NameOf(cpu));
   }
   for (const auto& [address, instance] : account.owners().by_device()) {
-    counted.owners["PCI device " + address] = instance.ToString();
+    counted.owners["d" + address] = instance.ToString();
   }
   for (const auto& [unit, instance] : account.owners().by_unit()) {
-    counted.owners[absl::StrCat("unit ", unit.name, " of ", unit.resource_class, " of provider ",
-                                unit.provider_uuid.ToString())] = instance.ToString();
+    counted.owners[absl::StrCat("u", unit.provider_uuid.ToString(), "/", unit.resource_class, "/",
+                                unit.name)] = instance.ToString();
   }
   return counted;
 }

@@ -60,8 +60,14 @@ inline constexpr char kUnitProvider[] = "77777777-7777-4777-8777-777777777777";
 inline std::string AddressOf(int thing) { return absl::StrCat("0000:81:0", thing - kCpus, ".0"); }
 inline std::string UnitOf(int thing) { return absl::StrCat("unit-", thing - kCpus - kDevices); }
 
-// The name of the thing, as refusals of placement have it.
+// The name of the thing, as placement's records have it.
 inline std::string NameOf(int thing) {
+  if (thing < kCpus) return absl::StrCat("c0/", thing);
+  if (thing < kCpus + kDevices) return "d" + AddressOf(thing);
+  return absl::StrCat("u", kUnitProvider, "/", kUnitClass, "/", UnitOf(thing));
+}
+// The same, as refusals of placement have it.
+inline std::string WordsOf(int thing) {
   if (thing < kCpus) return absl::StrCat("CPU ", thing, " of cell 0");
   if (thing < kCpus + kDevices) return "PCI device " + AddressOf(thing);
   return absl::StrCat("unit ", UnitOf(thing), " of ", kUnitClass, " of provider ", kUnitProvider);

@@ -192,7 +192,7 @@ Counted LedgerSide::On(const Place& place) const {
     if (share.instance) counted.instances.insert(uuid);
     if (share.migration) counted.migrations[uuid] = share.migration->ToString();
     for (const std::string& name : names) {
-      if (absl::StartsWith(name, "CPU ")) {
+      if (absl::StartsWith(name, "c")) {
         counted.cpus.insert(name);
         continue;
       }

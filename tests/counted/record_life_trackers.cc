@@ -133,7 +133,7 @@ std::string RecordLife::ToldTracker(const std::string& what, const std::string& 
                                     const std::set<int>& chosen) {
   // What the record has named before may have another owner by now. What is chosen has none.
   for (const int thing : chosen) {
-    const std::string refusal = absl::StrCat("cannot get ", NameOf(thing), ",");
+    const std::string refusal = absl::StrCat("cannot get ", WordsOf(thing), ",");
     EXPECT_FALSE(absl::StrContains(answer, refusal)) << what << ": " << answer;  // T-395
   }
   has_written_ = answer.empty();

@@ -17,7 +17,7 @@ namespace berth::placement {
 namespace {
 
 class BatchEndsTest : public ::testing::Test, protected MadeParts {
-protected:
+ protected:
   // A batch with claims of consumers 1 to `claims`, which is not written. The
   // second one has a request id.
   std::unique_ptr<Batch> Claims(int claims) {
@@ -36,8 +36,8 @@ protected:
   // Settles what was lost, up to the commit of the settling batch.
   std::unique_ptr<Batch> Settle() {
     const StatePtr base = publisher.Newest();
-    auto batch = std::make_unique<Batch>(base, clock.Now(base->position()),
-                                         std::vector<KeptRequest>());
+    auto batch =
+        std::make_unique<Batch>(base, clock.Now(base->position()), std::vector<KeptRequest>());
     EXPECT_TRUE(ends_.Settle(*batch));
     return batch;
   }
@@ -46,9 +46,7 @@ protected:
     ends_.Publish(batch, options.boot_clock());
     ends_.AnswerCommitted(batch);
   }
-  bool NoneAnswered() const {
-    return std::none_of(answers_.begin(), answers_.end(), Answered);
-  }
+  bool NoneAnswered() const { return std::none_of(answers_.begin(), answers_.end(), Answered); }
 
   BatchEnds ends_{parts()};
   std::vector<std::future<Decision>> answers_;
@@ -84,15 +82,14 @@ TEST_F(BatchEndsTest, ALostBatchThatTheLogHasIsAnsweredAfterALaterCommit) {
   EXPECT_TRUE(turns.settled());
 }
 
-TEST_F(BatchEndsTest,
-       ALostBatchThatTheLogLacksIsDecidedAgainAfterALaterCommit) {
+TEST_F(BatchEndsTest, ALostBatchThatTheLogLacksIsDecidedAgainAfterALaterCommit) {
   std::unique_ptr<Batch> batch = Claims(2);
   batch->Prepare(options.log_rows_kept);
   Lose(std::move(batch));
   CommitAndAnswer(*Settle());
   EXPECT_TRUE(NoneAnswered());
   EXPECT_EQ(queue.size(), 0);
-  EXPECT_EQ(turns.GiveUpWaiting().size(), 2U); // each waits to be decided alone
+  EXPECT_EQ(turns.GiveUpWaiting().size(), 2U);  // each waits to be decided alone
 }
 
 TEST_F(BatchEndsTest, WhatTheLogForgotStaysUnknownWithoutARequestId) {
@@ -102,18 +99,15 @@ TEST_F(BatchEndsTest, WhatTheLogForgotStaysUnknownWithoutARequestId) {
   Lose(std::move(batch));
   {
     LedgerRunner other(OptionsFor(url));
-    for (int i = 11; i <= 13; ++i)
-      other.Must(Claim(i, {1}, 1));
+    for (int i = 11; i <= 13; ++i) other.Must(Claim(i, {1}, 1));
   }
-  ASSERT_EQ(ConnectOrDie(url)->Run(
-                absl::StrCat("DELETE FROM log WHERE revision <= ", revision),
-                nullptr),
-            absl::OkStatus());
+  ASSERT_EQ(
+      ConnectOrDie(url)->Run(absl::StrCat("DELETE FROM log WHERE revision <= ", revision), nullptr),
+      absl::OkStatus());
   ends_.Reload();
   EXPECT_EQ(publisher.Newest()->position().revision.number, revision + 2);
   CommitAndAnswer(*Settle());
-  EXPECT_EQ(Get(answers_[0]).status.code(),
-            absl::StatusCode::kDeadlineExceeded);
+  EXPECT_EQ(Get(answers_[0]).status.code(), absl::StatusCode::kDeadlineExceeded);
   EXPECT_FALSE(Answered(answers_[1]));
   EXPECT_EQ(turns.GiveUpWaiting().size(), 1U);
 }
@@ -127,8 +121,7 @@ TEST_F(BatchEndsTest, ABatchThatWasNotWrittenGoesBackToTheQueue) {
   EXPECT_FALSE(roads.MayFillUp());
   const std::vector<PendingPtr> again = TakeShared();
   ASSERT_EQ(again.size(), 2U);
-  for (const PendingPtr &pending : again)
-    EXPECT_EQ(pending->phase, Pending::Phase::kWaiting);
+  for (const PendingPtr &pending : again) EXPECT_EQ(pending->phase, Pending::Phase::kWaiting);
 }
 
 TEST_F(BatchEndsTest, EachCommandOfARefusedBatchIsDecidedAlone) {
@@ -141,8 +134,7 @@ TEST_F(BatchEndsTest, EachCommandOfARefusedBatchIsDecidedAlone) {
 TEST_F(BatchEndsTest, ACommandThatIsRefusedAloneIsAnswered) {
   ends_.Refused(SqlRefusal("23514", "no"), *Claims(1));
   EXPECT_EQ(Get(answers_[0]).status.code(), absl::StatusCode::kInternal);
-  EXPECT_TRUE(absl::StrContains(
-      told, "refused a write that was tried in a transaction of its own"))
+  EXPECT_TRUE(absl::StrContains(told, "refused a write that was tried in a transaction of its own"))
       << told;
 }
 
@@ -165,8 +157,7 @@ TEST_F(BatchEndsTest, TablesThatDifferTwiceInAMinuteStopWriting) {
   EXPECT_EQ(Get(answers_[1]).status.code(), absl::StatusCode::kUnavailable);
 }
 
-TEST_F(BatchEndsTest,
-       ARefusedRowWithoutCommandsStopsWritingUnlessItIsForLeases) {
+TEST_F(BatchEndsTest, ARefusedRowWithoutCommandsStopsWritingUnlessItIsForLeases) {
   const StatePtr base = publisher.Newest();
   Batch empty(base, base->position().ledger_time, {});
   EXPECT_EQ(turns.Begin(false), Turn::kShared);
@@ -195,5 +186,5 @@ TEST_F(BatchEndsTest, WithoutTheLockCommandsWaitOrAreRefusedWithAllOthers) {
   EXPECT_FALSE(health.reachable);
 }
 
-} // namespace
-} // namespace berth::placement
+}  // namespace
+}  // namespace berth::placement

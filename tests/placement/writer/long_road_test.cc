@@ -16,11 +16,10 @@ namespace berth::placement {
 namespace {
 
 class LongRoadTest : public ::testing::Test, protected MadeParts {
-protected:
+ protected:
   LongRoadTest() {
     options.at_step = [this](LedgerStep step) {
-      if (step == LedgerStep::kLocked && locked_)
-        std::exchange(locked_, nullptr)();
+      if (step == LedgerStep::kLocked && locked_) std::exchange(locked_, nullptr)();
     };
   }
 
@@ -32,14 +31,13 @@ protected:
   }
   // What the session of the writer does; "" if there is none.
   std::string SessionState() {
-    return QueryOne(
-        *observer_,
-        "SELECT coalesce(max(state), '') FROM pg_stat_activity WHERE "
-        "application_name "
-        "= 'berth-placement writer' AND datname = current_database()");
+    return QueryOne(*observer_,
+                    "SELECT coalesce(max(state), '') FROM pg_stat_activity WHERE "
+                    "application_name "
+                    "= 'berth-placement writer' AND datname = current_database()");
   }
 
-  std::function<void()> locked_; // called once, when the road has the lock
+  std::function<void()> locked_;  // called once, when the road has the lock
   std::unique_ptr<Database> observer_ = ConnectOrDie(url);
   BatchEnds ends_{parts()};
   LongRoad road_{parts(), &ends_};
@@ -48,8 +46,7 @@ protected:
 TEST_F(LongRoadTest, ABatchIsDecidedOnTheNewestRowOfTheLog) {
   {
     LedgerRunner other(OptionsFor(url));
-    for (int i = 11; i <= 13; ++i)
-      other.Must(Claim(i, {1}, 33));
+    for (int i = 11; i <= 13; ++i) other.Must(Claim(i, {1}, 33));
   }
   EXPECT_EQ(ReasonOf(Get(Take(2))), "CAPACITY_EXCEEDED");
   EXPECT_EQ(health.followed_rows, 3);
@@ -59,27 +56,24 @@ TEST_F(LongRoadTest, ABatchIsDecidedOnTheNewestRowOfTheLog) {
 
 TEST_F(LongRoadTest, NoTransactionIsOpenAfterwards) {
   EXPECT_EQ(Get(Take(101)).status.code(), absl::StatusCode::kResourceExhausted);
-  EXPECT_EQ(SessionState(), "idle"); // rolled back
+  EXPECT_EQ(SessionState(), "idle");  // rolled back
   EXPECT_EQ(Get(Take()).status, absl::OkStatus());
-  EXPECT_EQ(SessionState(), "idle"); // committed
+  EXPECT_EQ(SessionState(), "idle");  // committed
   EXPECT_TRUE(Get(Take()).replayed);
-  EXPECT_EQ(SessionState(), "idle"); // the kept answer was read with the lock
+  EXPECT_EQ(SessionState(), "idle");  // the kept answer was read with the lock
   ASSERT_EQ(observer_->Run("DELETE FROM log", nullptr), absl::OkStatus());
   std::future<Decision> waits = Take();
   EXPECT_FALSE(Answered(waits));
-  EXPECT_EQ(SessionState(), "idle"); // the head could not be reached
+  EXPECT_EQ(SessionState(), "idle");  // the head could not be reached
 }
 
 TEST_F(LongRoadTest, WithoutTheRowsBetweenTheTablesAreLoaded) {
   {
     LedgerRunner other(OptionsFor(url));
-    for (int i = 11; i <= 13; ++i)
-      other.Must(Claim(i, {1}, 1));
+    for (int i = 11; i <= 13; ++i) other.Must(Claim(i, {1}, 1));
   }
   ASSERT_EQ(
-      observer_->Run(
-          "DELETE FROM log WHERE revision < (SELECT max(revision) FROM log)",
-          nullptr),
+      observer_->Run("DELETE FROM log WHERE revision < (SELECT max(revision) FROM log)", nullptr),
       absl::OkStatus());
   std::future<Decision> answer = Take();
   EXPECT_FALSE(Answered(answer));
@@ -104,16 +98,13 @@ TEST_F(LongRoadTest, ADatabaseThatWentBackIsNotWritten) {
   EXPECT_EQ(queue.size(), 1);
 }
 
-TEST_F(LongRoadTest,
-       CommandsThatComeMeanwhileGoWithTheBatchUnlessTheLastOneFailed) {
+TEST_F(LongRoadTest, CommandsThatComeMeanwhileGoWithTheBatchUnlessTheLastOneFailed) {
   for (const bool failed : {false, true}) {
-    if (failed)
-      roads.NotWritten();
+    if (failed) roads.NotWritten();
     std::future<Decision> more;
     locked_ = [&] { more = Push(WithId(Claim(failed ? 12 : 11, {1}, 1), "")); };
     const int64_t before = health.batches;
-    std::future<Decision> first =
-        Push(WithId(Claim(failed ? 2 : 1, {1}, 1), ""));
+    std::future<Decision> first = Push(WithId(Claim(failed ? 2 : 1, {1}, 1), ""));
     road_.Take(TakeShared());
     EXPECT_EQ(Get(first).status, absl::OkStatus());
     EXPECT_EQ(health.batches, before + 1);
@@ -124,13 +115,12 @@ TEST_F(LongRoadTest,
 
 TEST_F(LongRoadTest, ALostSessionLeavesCommandsWaitingOrInDoubt) {
   const auto end_session = [this] {
-    EXPECT_EQ(
-        QueryOne(*observer_,
-                 "SELECT count(pg_terminate_backend(pid, 5000)) FROM "
-                 "pg_stat_activity WHERE "
-                 "application_name = 'berth-placement writer' AND datname = "
-                 "current_database()"),
-        "1");
+    EXPECT_EQ(QueryOne(*observer_,
+                       "SELECT count(pg_terminate_backend(pid, 5000)) FROM "
+                       "pg_stat_activity WHERE "
+                       "application_name = 'berth-placement writer' AND datname = "
+                       "current_database()"),
+              "1");
   };
   end_session();
   std::future<Decision> answer = Take();
@@ -145,5 +135,5 @@ TEST_F(LongRoadTest, ALostSessionLeavesCommandsWaitingOrInDoubt) {
   EXPECT_EQ(publisher.committing(), BatchId());
 }
 
-} // namespace
-} // namespace berth::placement
+}  // namespace
+}  // namespace berth::placement

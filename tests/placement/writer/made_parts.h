@@ -42,48 +42,40 @@ struct MadeParts {
   }
 
   // Queues `command`. The result can be read when it is answered.
-  std::future<Decision>
-  Push(Command command,
-       std::shared_ptr<std::atomic<bool>> cancelled = nullptr) {
+  std::future<Decision> Push(Command command,
+                             std::shared_ptr<std::atomic<bool>> cancelled = nullptr) {
     auto pending = std::make_shared<Pending>();
     auto promise = std::make_shared<std::promise<Decision>>();
     pending->weight = WeightOf(command);
     pending->command = std::move(command);
     pending->cancelled = std::move(cancelled);
-    pending->done = [promise](Decision decision) {
-      promise->set_value(std::move(decision));
-    };
+    pending->done = [promise](Decision decision) { promise->set_value(std::move(decision)); };
     EXPECT_TRUE(queue.Push(pending));
     return promise->get_future();
   }
   static bool Answered(const std::future<Decision> &future) {
-    return future.wait_for(std::chrono::seconds(0)) ==
-           std::future_status::ready;
+    return future.wait_for(std::chrono::seconds(0)) == std::future_status::ready;
   }
   // The result that `future` has, or has soon; else the test fails.
   static Decision Get(std::future<Decision> &&future) {
-    if (future.wait_for(std::chrono::seconds(30)) == std::future_status::ready)
-      return future.get();
+    if (future.wait_for(std::chrono::seconds(30)) == std::future_status::ready) return future.get();
     ADD_FAILURE() << "no answer";
     return Decision();
   }
-  static Decision Get(std::future<Decision> &future) {
-    return Get(std::move(future));
-  }
+  static Decision Get(std::future<Decision> &future) { return Get(std::move(future)); }
 
   // Begins a shared turn and takes the commands of the queue.
   std::vector<PendingPtr> TakeShared() {
     EXPECT_EQ(turns.Begin(true), Turn::kShared);
-    std::vector<PendingPtr> commands =
-        queue.Take(options.batch_weight_max, absl::ZeroDuration());
+    std::vector<PendingPtr> commands = queue.Take(options.batch_weight_max, absl::ZeroDuration());
     intake.NoteBegun(commands, {});
     return commands;
   }
   // Decides `commands` on the newest published state.
   std::unique_ptr<Batch> Decide(const std::vector<PendingPtr> &commands) {
     const StatePtr base = publisher.Newest();
-    auto batch = std::make_unique<Batch>(base, clock.Now(base->position()),
-                                         std::vector<KeptRequest>());
+    auto batch =
+        std::make_unique<Batch>(base, clock.Now(base->position()), std::vector<KeptRequest>());
     EXPECT_TRUE(intake.DecideAll(commands, true, *batch));
     turns.Decided(false);
     return batch;
@@ -93,8 +85,7 @@ struct MadeParts {
     const Statement &sql = batch.Prepare(options.log_rows_kept);
     publisher.BeginCommit(batch.id());
     EXPECT_EQ(connection.database().Run("BEGIN", nullptr), absl::OkStatus());
-    EXPECT_EQ(connection.database().RunAndCommit(sql, nullptr),
-              absl::OkStatus());
+    EXPECT_EQ(connection.database().RunAndCommit(sql, nullptr), absl::OkStatus());
   }
 
   WriterParts parts() {
@@ -104,7 +95,7 @@ struct MadeParts {
 
   const std::string url;
   LedgerOptions options = OptionsFor(url);
-  std::string told; // to the operator
+  std::string told;  // to the operator
   Health health{[this](const std::string &words) { told += words + "\n"; }};
   Answerer answerer;
   Publisher publisher{options, FirstState(), &answerer};
@@ -117,6 +108,6 @@ struct MadeParts {
   Intake intake{options, &queue, &answerer, &turns};
 };
 
-} // namespace berth::placement
+}  // namespace berth::placement
 
-#endif // BERTH_TESTS_PLACEMENT_WRITER_MADE_PARTS_H_
+#endif  // BERTH_TESTS_PLACEMENT_WRITER_MADE_PARTS_H_

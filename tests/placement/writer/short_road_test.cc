@@ -16,17 +16,16 @@
 namespace berth::placement {
 namespace {
 
-constexpr int kMany = 20; // fill a batch
+constexpr int kMany = 20;  // fill a batch
 
 class ShortRoadTest : public ::testing::Test, protected MadeParts {
-protected:
+ protected:
   ShortRoadTest() {
     options.batch_weight_max = kMany;
     rotation_.Rotate(clock.Now(publisher.Newest()->position()));
     options.at_step = [this](LedgerStep step) {
       const auto found = at_.find(step);
-      if (found == at_.end())
-        return;
+      if (found == at_.end()) return;
       const std::function<void()> call = std::move(found->second);
       at_.erase(found);
       call();
@@ -35,8 +34,7 @@ protected:
 
   void Begin(int first, int count) {
     for (int i = first; i < first + count; ++i) {
-      answers_.push_back(
-          Push(WithId(Claim(i, {1}, 1), absl::StrCat("id", i)), cancelled_));
+      answers_.push_back(Push(WithId(Claim(i, {1}, 1), absl::StrCat("id", i)), cancelled_));
     }
   }
   // Takes the road with a claim of consumer 1. While its message waits for the
@@ -44,11 +42,9 @@ protected:
   // gives up the lock.
   void TakeWithMore(const std::function<void()> &then) {
     at_[LedgerStep::kBeforeWrite] = [this] {
-      ASSERT_EQ(
-          holder_->Run(absl::StrCat("BEGIN; SELECT pg_advisory_xact_lock(",
-                                    kLedgerLock, ")"),
-                       nullptr),
-          absl::OkStatus());
+      ASSERT_EQ(holder_->Run(absl::StrCat("BEGIN; SELECT pg_advisory_xact_lock(", kLedgerLock, ")"),
+                             nullptr),
+                absl::OkStatus());
       Begin(101, kMany);
     };
     at_[LedgerStep::kDecidedAhead] = [this, then] {
@@ -59,30 +55,26 @@ protected:
     road_.Take(TakeShared());
   }
   void EndSession() {
-    EXPECT_EQ(
-        QueryOne(*holder_,
-                 "SELECT count(pg_terminate_backend(pid, 5000)) FROM "
-                 "pg_stat_activity WHERE "
-                 "application_name = 'berth-placement writer' AND datname = "
-                 "current_database()"),
-        "1");
+    EXPECT_EQ(QueryOne(*holder_,
+                       "SELECT count(pg_terminate_backend(pid, 5000)) FROM "
+                       "pg_stat_activity WHERE "
+                       "application_name = 'berth-placement writer' AND datname = "
+                       "current_database()"),
+              "1");
   }
   void ExpectOk(size_t first, size_t end) {
-    for (size_t i = first; i < end; ++i)
-      EXPECT_EQ(Get(answers_[i]).status, absl::OkStatus());
+    for (size_t i = first; i < end; ++i) EXPECT_EQ(Get(answers_[i]).status, absl::OkStatus());
   }
   // All of the queue are commands that no batch has begun.
   void ExpectWaiting(int count) {
     const std::vector<PendingPtr> waiting = queue.TakeAll();
     EXPECT_EQ(waiting.size(), static_cast<size_t>(count));
-    for (const PendingPtr &pending : waiting)
-      EXPECT_EQ(pending->phase, Pending::Phase::kWaiting);
+    for (const PendingPtr &pending : waiting) EXPECT_EQ(pending->phase, Pending::Phase::kWaiting);
   }
 
-  std::map<LedgerStep, std::function<void()>> at_; // called once
+  std::map<LedgerStep, std::function<void()>> at_;  // called once
   std::atomic<bool> stopping_{false};
-  const std::shared_ptr<std::atomic<bool>> cancelled_ =
-      std::make_shared<std::atomic<bool>>(false);
+  const std::shared_ptr<std::atomic<bool>> cancelled_ = std::make_shared<std::atomic<bool>>(false);
   std::unique_ptr<Database> holder_ = ConnectOrDie(url);
   RequestRotation rotation_{options, &connection, &health};
   BatchEnds ends_{parts()};
@@ -97,8 +89,7 @@ TEST_F(ShortRoadTest, ABatchTakesEffectAndIsAnswered) {
   ExpectOk(0, 2);
   EXPECT_EQ(publisher.Newest()->position().revision.number, before.number + 1);
   EXPECT_EQ(ends_.committed(), publisher.Newest()->position().batch);
-  EXPECT_EQ(QueryOne(*holder_, "SELECT max(revision) FROM log"),
-            absl::StrCat(before.number + 1));
+  EXPECT_EQ(QueryOne(*holder_, "SELECT max(revision) FROM log"), absl::StrCat(before.number + 1));
 }
 
 // Another process has written what this one has not heard of.
@@ -139,8 +130,7 @@ TEST_F(ShortRoadTest, WhatWasDecidedAheadOfALostBatchIsDropped) {
 // The caller of the last command that was decided ahead gives up, after the
 // batch before it took effect.
 TEST_F(ShortRoadTest, ABatchThatCannotBeginGoesBackAndTheOneBeforeIsAnswered) {
-  TakeWithMore(
-      [this] { at_[LedgerStep::kDecided] = [this] { *cancelled_ = true; }; });
+  TakeWithMore([this] { at_[LedgerStep::kDecided] = [this] { *cancelled_ = true; }; });
   ExpectOk(0, 1);
   EXPECT_EQ(health.batches, 1);
   EXPECT_EQ(health.dropped_batches, 1);
@@ -171,5 +161,5 @@ TEST_F(ShortRoadTest, ARefusalIsComparedBeforeItIsAnswered) {
   ExpectWaiting(1);
 }
 
-} // namespace
-} // namespace berth::placement
+}  // namespace
+}  // namespace berth::placement

@@ -15,7 +15,7 @@ namespace {
 
 // Uses the ledger's parts of MadeParts alone.
 class WriterTest : public ::testing::Test, protected MadeParts {
-protected:
+ protected:
   void Stop(Writer &writer) {
     queue.Close();
     writer.Stop(BootNow() + absl::Seconds(30));
@@ -43,8 +43,7 @@ TEST_F(WriterTest, WithoutADatabaseAndWithAnAlarmCommandsAreRefused) {
   for (const bool alarm : {false, true}) {
     health.writing_stopped = alarm;
     std::future<Decision> refused = Push(WithId(Claim(1, {1}, 1), ""));
-    Writer writer(alarm ? options : nowhere, &publisher, &queue, &answerer,
-                  &health);
+    Writer writer(alarm ? options : nowhere, &publisher, &queue, &answerer, &health);
     writer.Start();
     EXPECT_EQ(Get(refused).status.code(), absl::StatusCode::kUnavailable);
     writer.Stop(BootNow());
@@ -60,15 +59,15 @@ TEST_F(WriterTest, WhenTheThreadHasEndedAllAreAnswered) {
   std::future<Decision> begun = Push(WithId(Claim(1, {1}, 1), ""));
   writer.Start();
   EXPECT_EQ(Get(begun).status, absl::OkStatus());
-  ASSERT_EQ(holder->Run(absl::StrCat("BEGIN; SELECT pg_advisory_xact_lock(",
-                                     kLedgerLock, ")"),
-                        nullptr),
-            absl::OkStatus());
+  ASSERT_EQ(
+      holder->Run(absl::StrCat("BEGIN; SELECT pg_advisory_xact_lock(", kLedgerLock, ")"), nullptr),
+      absl::OkStatus());
   begun = Push(WithId(Claim(2, {1}, 1), ""));
   EXPECT_TRUE(LedgerRunner::Eventually([&] {
-    return QueryOne(*ConnectOrDie(url), "SELECT count(*) FROM pg_stat_activity "
-                                        "WHERE wait_event = 'advisory' AND "
-                                        "datname = current_database()") == "1";
+    return QueryOne(*ConnectOrDie(url),
+                    "SELECT count(*) FROM pg_stat_activity "
+                    "WHERE wait_event = 'advisory' AND "
+                    "datname = current_database()") == "1";
   }));
   std::future<Decision> waiting = Push(WithId(Claim(3, {1}, 1), ""));
   queue.Close();
@@ -77,5 +76,5 @@ TEST_F(WriterTest, WhenTheThreadHasEndedAllAreAnswered) {
   EXPECT_EQ(Get(waiting).status.code(), absl::StatusCode::kUnavailable);
 }
 
-} // namespace
-} // namespace berth::placement
+}  // namespace
+}  // namespace berth::placement
