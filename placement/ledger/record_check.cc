@@ -11,6 +11,7 @@
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
+#include "absl/types/span.h"
 #include "placement/ground/sha256.h"
 #include "placement/ground/uuid.h"
 
@@ -162,8 +163,8 @@ std::string FaultOf(const MigrationRecord& migration) {
   return HasAny(*body, kMigrationIndex) ? "has a field of its index in its body" : "";
 }
 
-// Writes fields as `<number>=<value>;`, ascending. A field without a value is left out. Of a long text
-// there is only the digest.
+// Writes fields as `<number>=<value>;`, ascending. A field without a value is left out. Of a long
+// text there is only the digest.
 class FieldText {
  public:
   FieldText& Number(int field, int64_t value) {
@@ -207,13 +208,22 @@ Uuid UuidIn(const Fields& fields) {
 
 // The kinds of fields of stored messages that are not plain texts, bytes or numbers.
 struct StoredForm {
-  std::set<int> ids;
+  absl::Span<const int> ids;
   int last;         // a higher number is of a newer release
-  int context = 0;  // the field with a message like this form's; 0: none
+  int context = 0;  // the field that is a HeldContext; 0: none
 };
+constexpr int kInstanceIds[] = {1, 7};
+constexpr int kMigrationIds[] = {1, 3, 7, 9};
+constexpr int kContextIds[] = {1};
+constexpr StoredForm kInstanceForm = {kInstanceIds, 21, 20};
+constexpr StoredForm kMigrationForm = {kMigrationIds, 14};
+constexpr StoredForm kContextForm = {kContextIds, 5};
+
+bool IsAmong(absl::Span<const int> numbers, int number) {
+  return std::find(numbers.begin(), numbers.end(), number) != numbers.end();
+}
 
 std::string StoredText(absl::string_view content, const StoredForm& form) {
-  static const StoredForm kContextForm = {{1}, 5};
   const std::unique_ptr<const Fields> fields = FieldsOf(content);
   if (!fields) return "no message";
   FieldText text;
@@ -224,7 +234,7 @@ std::string StoredText(absl::string_view content, const StoredForm& form) {
       text.Number(field.number(), static_cast<int64_t>(field.varint()));
     } else if (field.type() != UnknownField::TYPE_LENGTH_DELIMITED) {
       text.Text(field.number(), "a value of another type");
-    } else if (form.ids.contains(field.number())) {
+    } else if (IsAmong(form.ids, field.number())) {
       const std::unique_ptr<const Fields> id = FieldsOf(field.length_delimited());
       if (id) text.Id(field.number(), UuidIn(*id));
     } else if (field.number() == form.context) {
@@ -290,13 +300,11 @@ std::string TextOf(const MigrationRecord& migration) {
 }
 
 std::string StoredInstanceText(absl::string_view content) {
-  static const StoredForm kForm = {{1, 7}, 21, 20};
-  return StoredText(content, kForm);
+  return StoredText(content, kInstanceForm);
 }
 
 std::string StoredMigrationText(absl::string_view content) {
-  static const StoredForm kForm = {{1, 3, 7, 9}, 14};
-  return StoredText(content, kForm);
+  return StoredText(content, kMigrationForm);
 }
 
 }  // namespace berth::placement

@@ -21,8 +21,8 @@ namespace {
 constexpr size_t kFindingsMax = 100;
 constexpr int kAttempts = 50;
 constexpr absl::Duration kAttemptWait = absl::Milliseconds(5);
-// Consumers and records are read from the tables in 16 portions, one for each first hexadecimal digit of their
-// uuids.
+// Consumers and records are read from the tables in 16 portions, one for each first hexadecimal
+// digit of their uuids.
 constexpr uint64_t kPortions = 16;
 
 std::string Micros(absl::string_view column) {

@@ -1,9 +1,9 @@
 // How much memory changes and scopes take, counted block by block.
 //
 // The count is the sum of the sizes of all heap blocks that a value owns, rounded like in glibc's
-// malloc; those of what an instance holds are guessed. A shared value counts in full, even if a State or another batch holds it as well. The
-// only exception is an Owner: it counts only if nobody else holds it, because most consumers share
-// a few owners.
+// malloc; those of what an instance holds are guessed. A shared value counts in full, even if a
+// State or another batch holds it as well. The only exception is an Owner: it counts only if nobody
+// else holds it, because most consumers share a few owners.
 #ifndef BERTH_PLACEMENT_LOG_CHANGE_BYTES_H_
 #define BERTH_PLACEMENT_LOG_CHANGE_BYTES_H_
 

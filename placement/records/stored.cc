@@ -14,19 +14,9 @@ namespace {
 
 namespace pb = ledger::v1;
 
-void Encode(const Uuid& uuid, pb::Id* out) {
-  out->set_high(uuid.high);
-  out->set_low(uuid.low);
-}
-
-template <typename IdType>
-IdType IdIn(const pb::Id& in) {
-  return IdType{Uuid{in.high(), in.low()}};
-}
-
 template <typename IdType>
 std::optional<IdType> IdIn(bool has, const pb::Id& in) {
-  return has ? std::optional(IdIn<IdType>(in)) : std::nullopt;
+  return has ? std::optional(IdType{DecodeId(in)}) : std::nullopt;
 }
 
 template <typename Field>
@@ -54,7 +44,7 @@ HeldPtr HeldIn(const pb::Instance& in) {
 }
 
 void Encode(const HeldParts::Context& context, pb::HeldContext* out) {
-  if (context.migration) Encode(context.migration->uuid, out->mutable_migration());
+  if (context.migration) EncodeId(context.migration->uuid, out->mutable_migration());
   out->set_has_old_flavor(context.has_old_flavor);
   out->set_has_new_flavor(context.has_new_flavor);
   Encode(context.before, out->mutable_before());
@@ -71,16 +61,23 @@ Message* Parse(absl::string_view bytes, google::protobuf::Arena& arena) {
 
 }  // namespace
 
+void EncodeId(const Uuid& uuid, pb::Id* out) {
+  out->set_high(uuid.high);
+  out->set_low(uuid.low);
+}
+
+Uuid DecodeId(const pb::Id& in) { return Uuid{in.high(), in.low()}; }
+
 std::string StoredBytes(const InstanceRecord& instance) {
   google::protobuf::Arena arena;
   pb::Instance& out = *google::protobuf::Arena::CreateMessage<pb::Instance>(&arena);
-  Encode(instance.id.uuid, out.mutable_id());
+  EncodeId(instance.id.uuid, out.mutable_id());
   out.set_generation(instance.generation.value);
   out.set_name(instance.name);
   out.set_project(instance.project);
   out.set_user(instance.user);
   out.set_host(instance.host);
-  if (instance.node) Encode(instance.node->uuid, out.mutable_node());
+  if (instance.node) EncodeId(instance.node->uuid, out.mutable_node());
   out.set_vm_state(instance.vm_state);
   out.set_task_state(instance.task_state);
   out.set_flavor_id(instance.flavor_id);
@@ -103,7 +100,7 @@ InstancePtr StoredInstanceIn(absl::string_view bytes) {
   const auto* in = Parse<pb::Instance>(bytes, arena);
   if (in == nullptr) return nullptr;
   auto instance = std::make_shared<InstanceRecord>();
-  instance->id = IdIn<InstanceId>(in->id());
+  instance->id = InstanceId{DecodeId(in->id())};
   instance->generation = Generation{in->generation()};
   instance->name = in->name();
   instance->project = in->project();
@@ -125,16 +122,16 @@ InstancePtr StoredInstanceIn(absl::string_view bytes) {
 
 std::string StoredBytes(const MigrationRecord& migration) {
   pb::Migration out;
-  Encode(migration.id.uuid, out.mutable_id());
+  EncodeId(migration.id.uuid, out.mutable_id());
   out.set_generation(migration.generation.value);
-  Encode(migration.instance.uuid, out.mutable_instance());
+  EncodeId(migration.instance.uuid, out.mutable_instance());
   out.set_type(static_cast<int>(migration.type));
   out.set_status(migration.status);
   out.set_source_host(migration.source_host);
-  if (migration.source_node) Encode(migration.source_node->uuid, out.mutable_source_node());
+  if (migration.source_node) EncodeId(migration.source_node->uuid, out.mutable_source_node());
   out.set_destination_host(migration.destination_host);
   if (migration.destination_node) {
-    Encode(migration.destination_node->uuid, out.mutable_destination_node());
+    EncodeId(migration.destination_node->uuid, out.mutable_destination_node());
   }
   out.set_old_flavor_id(migration.old_flavor_id);
   out.set_new_flavor_id(migration.new_flavor_id);
@@ -149,9 +146,9 @@ MigrationPtr StoredMigrationIn(absl::string_view bytes) {
   const auto* in = Parse<pb::Migration>(bytes, arena);
   if (in == nullptr) return nullptr;
   auto migration = std::make_shared<MigrationRecord>();
-  migration->id = IdIn<MigrationId>(in->id());
+  migration->id = MigrationId{DecodeId(in->id())};
   migration->generation = Generation{in->generation()};
-  migration->instance = IdIn<InstanceId>(in->instance());
+  migration->instance = InstanceId{DecodeId(in->instance())};
   migration->type = static_cast<MigrationType>(in->type());
   migration->status = in->status();
   migration->source_host = in->source_host();

@@ -6,9 +6,18 @@
 #include <string>
 
 #include "absl/strings/string_view.h"
+#include "placement/ground/uuid.h"
 #include "placement/values/instance.h"
 
+namespace berth::ledger::v1 {
+class Id;
+}
+
 namespace berth::placement {
+
+// A uuid as it stands in the messages of stored.proto and of the log, and back.
+void EncodeId(const Uuid& uuid, ledger::v1::Id* out);
+Uuid DecodeId(const ledger::v1::Id& in);
 
 std::string StoredBytes(const InstanceRecord& instance);
 std::string StoredBytes(const MigrationRecord& migration);

@@ -103,7 +103,7 @@ bool IsOfTracker(const OwnersWrite& write, const OwnedPlace& place) {
 
 // The name of a part as people write it.
 std::string WordsOf(const std::string& name) {
-  const std::vector<std::string> parts = absl::StrSplit(name.substr(1), '/');
+  const std::vector<std::string> parts = absl::StrSplit(name.substr(1), absl::MaxSplits('/', 2));
   if (name.starts_with('c') && parts.size() == 2) {
     return absl::StrCat("CPU ", parts[1], " of cell ", parts[0]);
   }

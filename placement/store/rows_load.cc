@@ -102,7 +102,8 @@ class Loader {
   }
 
   // Calls read(rows, row) for each row of `select`, in the order of ids. `select` is a statement
-  // whose first column is the id, and which a condition of the id may follow. Reads `at_once` rows at a time, because the rows
+  // whose first column is the id, and which a condition of the id may follow. Reads `at_once` rows
+  // at a time, because the rows
   // take more memory than the state that is made from them.
   template <typename Read>
   absl::Status ForEachById(absl::string_view select, Read read, int at_once = kRowsAtOnce) {

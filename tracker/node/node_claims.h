@@ -53,10 +53,10 @@ class NodeClaims {
   //
   // Refused, in this order, with a ClaimRefusal: kRequestIdReused; kAlreadyClaimed, or kUnsettled if
   // a pass corrects the record, while another write of the instance is under way; kTooLate;
-  // kNodeUnavailable; kPlacementAway or kOverloaded; as the rule refuses; kNodeUnavailable if a record cannot be read
-  // and the claim takes cells, devices or units, or if the record of an instance that moves has more
-  // than this release can read, which the write would lose; kWrongState. Then, by placement's
-  // answer, kRecordConflict, kInstanceNotFound, kNodeUnavailable or kPlacementAway. After all of
+  // kNodeUnavailable; kPlacementAway or kOverloaded; as the rule refuses; kNodeUnavailable if a
+  // record cannot be read and the claim takes cells, devices or units, or if the record of an
+  // instance that moves has more than this release can read, which the write would lose;
+  // kWrongState. Then, by placement's answer, kRecordConflict, kInstanceNotFound, kNodeUnavailable or kPlacementAway. After all of
   // these nothing is claimed. kOutcomeUnknown if the session ended before the answer: the claim
   // counts until the next session tells.
   //

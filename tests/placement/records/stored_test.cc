@@ -10,47 +10,10 @@
 #include "berth/placement/v1/record.pb.h"
 #include "gtest/gtest.h"
 #include "placement/records/message.h"
+#include "tests/placement/records/filled_message.h"
 
 namespace berth::placement {
 namespace {
-
-using ::google::protobuf::FieldDescriptor;
-using ::google::protobuf::Message;
-
-constexpr char kSomeUuid[] = "abcdefab-cdef-4abc-8def-abcdefabcdef";
-
-// Gives a value to each field of the message, and one element to each list.
-void FillAll(Message* message) {
-  const auto& reflection = *message->GetReflection();
-  for (int i = 0; i < message->GetDescriptor()->field_count(); ++i) {
-    const FieldDescriptor* field = message->GetDescriptor()->field(i);
-    const bool many = field->is_repeated();
-    switch (field->cpp_type()) {
-      case FieldDescriptor::CPPTYPE_MESSAGE:
-        FillAll(many ? reflection.AddMessage(message, field)
-                     : reflection.MutableMessage(message, field));
-        break;
-      case FieldDescriptor::CPPTYPE_STRING:
-        many ? reflection.AddString(message, field, kSomeUuid)
-             : reflection.SetString(message, field, kSomeUuid);
-        break;
-      case FieldDescriptor::CPPTYPE_INT32:
-        many ? reflection.AddInt32(message, field, 3) : reflection.SetInt32(message, field, 3);
-        break;
-      case FieldDescriptor::CPPTYPE_INT64:
-        reflection.SetInt64(message, field, 4);
-        break;
-      case FieldDescriptor::CPPTYPE_BOOL:
-        reflection.SetBool(message, field, true);
-        break;
-      case FieldDescriptor::CPPTYPE_ENUM:
-        reflection.SetEnumValue(message, field, 1);
-        break;
-      default:
-        FAIL() << field->full_name();
-    }
-  }
-}
 
 template <typename Wire>
 Wire Full() {
@@ -61,13 +24,13 @@ Wire Full() {
 }
 
 InstanceRecord WithTimes(InstanceRecord record) {
-  record.generation = Generation{4};
-  record.created_at = record.updated_at = absl::FromUnixMicros(4'000'000);
-  record.deleted_at = absl::FromUnixMicros(4'000'000);
+  record.generation = Generation{8};
+  record.created_at = record.updated_at = absl::FromUnixMicros(8'000'000);
+  record.deleted_at = absl::FromUnixMicros(8'000'000);
   return record;
 }
 
-// Google's Timestamp of FillAll is 4 s and 3 ns: a record has whole microseconds.
+// Google's Timestamp of FillAll is 8 s and 7 ns: a record has whole microseconds.
 void RoundTimes(v1::Instance* message) {
   for (auto* time : {message->mutable_created_at(), message->mutable_updated_at(),
                      message->mutable_deleted_at()}) {
@@ -91,8 +54,8 @@ TEST(RecordsStored, NothingOfAnInstanceIsLost) {
 TEST(RecordsStored, NothingOfAMigrationIsLost) {
   auto message = Full<v1::Migration>();
   MigrationRecord record = MigrationFrom(message);
-  record.generation = Generation{4};
-  record.created_at = record.updated_at = absl::FromUnixMicros(4'000'000);
+  record.generation = Generation{8};
+  record.created_at = record.updated_at = absl::FromUnixMicros(8'000'000);
   const MigrationPtr stored = StoredMigrationIn(StoredBytes(record));
   ASSERT_NE(stored, nullptr);
   EXPECT_EQ(*stored, record);

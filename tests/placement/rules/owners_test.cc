@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/placement/rules/cpus.h"
 #include "tests/placement/rules/move_world.h"
@@ -114,6 +115,35 @@ TEST(RulesOwners, WhatAnInstanceHasOnANodeItsMoveMayHaveOnTheHost) {
   world.Set(1, "1 2");
   EXPECT_EQ(world.Write(2, 1, "1 2 new 4 old 1 2 3"), "POLICY_DENIED instance");  // T-395
   EXPECT_EQ(world.Write(2, 1, "1 2 new 4 old 1 2"), "OK");
+}
+
+// What people read of a part, which the record names in a short form.
+TEST(RulesOwners, ARefusalNamesThePartInWords) {
+  const std::string unit = "unit ns/0 of CUSTOM_PMEM of provider " + Uuid{7, 7}.ToString();
+  const std::pair<std::string, std::string> parts[] = {
+      {"c1/3", "CPU 3 of cell 1"},
+      {"d0000:3b:00.1", "PCI device 0000:3b:00.1"},
+      {"u" + Uuid{7, 7}.ToString() + "/CUSTOM_PMEM/ns/0", unit}};
+  for (const auto& [name, words] : parts) {
+    OwnersWorld world(MigrationType::kLive);
+    const auto with_part = [&, name = name](int host) {
+      InstanceRecord record = world.On(host, "");
+      auto held = std::make_shared<HeldParts>();
+      held->own = {name};
+      record.held = held;
+      return record;
+    };
+    InstanceRecord other = with_part(1);
+    other.id = InstanceId{Uuid{21, 1}};
+    ASSERT_EQ(world.Answer(SetInstance{other, std::nullopt}), "OK");
+    const auto write = [&](int tracker, int host) {
+      const SetInstance set{with_part(host), world.Instance()->generation,
+                            MoveWorld::Tracker(tracker)};
+      return std::string(world.world().Do(set).status().message());
+    };
+    EXPECT_THAT(write(1, 1), testing::HasSubstr(" cannot get " + words + ", which instance "));
+    EXPECT_THAT(write(1, 2), testing::HasSubstr("it would get " + words + " of node "));
+  }
 }
 
 // Each command with which a tracker writes records is judged so.
