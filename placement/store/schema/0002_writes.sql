@@ -231,11 +231,10 @@ LANGUAGE plpgsql AS $$
 DECLARE n bigint; m bigint;
 BEGIN
   UPDATE record r
-  SET generation = u.generation, content = u.content
+  SET kind = u.kind, generation = u.generation, instance = u.instance, content = u.content
   FROM unnest(ids, old_generations, kinds, generations, instances, contents)
     AS u(id, old_generation, kind, generation, instance, content)
-  WHERE r.id = u.id AND r.generation = u.old_generation AND r.kind = u.kind
-    AND r.instance IS NOT DISTINCT FROM u.instance;
+  WHERE r.id = u.id AND r.generation = u.old_generation;
   GET DIAGNOSTICS n = ROW_COUNT;
   INSERT INTO record (id, kind, generation, instance, content)
   SELECT u.id, u.kind, u.generation, u.instance, u.content

@@ -220,6 +220,33 @@ TEST(Rows, LargeRowsAreReadInSmallPortions) {
   ASSERT_EQ(tables.database().Run("ROLLBACK", nullptr), absl::OkStatus());
 }
 
+// One batch may delete an instance with its migration, and give the uuid of the migration to another.
+TEST(Rows, AMigrationMayGoAndComeForAnotherInstanceInOneBatch) {
+  Tables tables;
+  const auto instance = [](uint64_t number) {
+    auto record = std::make_shared<InstanceRecord>();
+    record->id = InstanceId{Uuid{11, number}};
+    record->generation = Generation{1};
+    return InstancePut{record};
+  };
+  const MigrationId id{Uuid{12, 1}};
+  const auto migration = [&](uint64_t number, int64_t generation) {
+    auto record = std::make_shared<MigrationRecord>();
+    record->id = id;
+    record->generation = Generation{generation};
+    record->instance = InstanceId{Uuid{11, number}};
+    record->source_host = "h1";
+    return MigrationPut{record};
+  };
+  ASSERT_EQ(tables.Write({{instance(1), instance(2), migration(1, 1)}}), absl::OkStatus());
+  ASSERT_EQ(tables.Write({{MigrationRemoved{id}, InstanceRemoved{InstanceId{Uuid{11, 1}}}},
+                          {migration(2, 5)}}),
+            absl::OkStatus());
+  const absl::StatusOr<State> loaded = LoadState(tables.database());
+  ASSERT_TRUE(loaded.ok()) << loaded.status();
+  EXPECT_EQ(loaded->records().FindMigration(id)->instance, (InstanceId{Uuid{11, 2}}));
+}
+
 TEST(Rows, TextOfAnyKindSurvives) {
   Tables tables;
   auto service = std::make_shared<ServiceRecord>();
