@@ -10,10 +10,10 @@
 
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "absl/time/time.h"
 #include "absl/types/span.h"
 #include "placement/ground/sha256.h"
-#include "placement/ground/uuid.h"
 
 namespace berth::placement {
 namespace {
@@ -79,10 +79,10 @@ bool Has(const Fields& fields, int number) {
 }
 
 // The numbers of the fields of a record's message that its index has.
-constexpr int kInstanceIndex[] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 14, 15, 16};
+constexpr int kInstanceNumbers[] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 14, 15, 16};
 constexpr int kFlavorField = 10;
-constexpr int kFlavorIndex[] = {1, 2, 3, 4, 5, 6};
-constexpr int kMigrationIndex[] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13};
+constexpr int kFlavorNumbers[] = {1, 2, 3, 4, 5, 6};
+constexpr int kMigrationNumbers[] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13};
 
 template <typename Numbers>
 bool HasAny(const Fields& fields, const Numbers& numbers) {
@@ -139,7 +139,7 @@ std::string FaultOf(const InstanceRecord& instance) {
   const std::unique_ptr<const Fields> body = FieldsOf(instance.body);
   if (!body) return "has a body that cannot be read";
   const std::unique_ptr<const Fields> flavor = FieldsOf(TextAt(*body, kFlavorField));
-  if (!flavor || HasAny(*body, kInstanceIndex) || HasAny(*flavor, kFlavorIndex)) {
+  if (!flavor || HasAny(*body, kInstanceNumbers) || HasAny(*flavor, kFlavorNumbers)) {
     return "has a field of its index in its body";
   }
   const HeldParts& held = HeldOf(instance);
@@ -160,98 +160,77 @@ std::string FaultOf(const MigrationRecord& migration) {
   if (migration.status == kUnreadable) return "cannot be read";
   const std::unique_ptr<const Fields> body = FieldsOf(migration.body);
   if (!body) return "has a body that cannot be read";
-  return HasAny(*body, kMigrationIndex) ? "has a field of its index in its body" : "";
+  return HasAny(*body, kMigrationNumbers) ? "has a field of its index in its body" : "";
 }
 
-// Writes fields as `<number>=<value>;`, ascending. A field without a value is left out. Of a long
-// text there is only the digest.
+// The numbers of the fields that are times. Those of instances and migrations are not the same.
+constexpr int kInstanceTimes[] = {14, 15, 16};
+constexpr int kMigrationTimes[] = {9, 10};
+// The fields of the flavor are told with this added to their numbers.
+constexpr int kFlavorAt = 1000;
+
+// Tells fields as `<number>=<value>;`, in one order. Of a long text there is only the digest.
 class FieldText {
  public:
-  FieldText& Number(int field, int64_t value) {
-    if (value != 0) absl::StrAppend(&text_, field, "=", value, ";");
-    return *this;
-  }
+  // Number and Text leave out a field without a value, as a message does.
+  FieldText& Number(int field, int64_t value) { return value == 0 ? *this : Add(field, value); }
   FieldText& Text(int field, absl::string_view value) {
-    if (value.empty()) return *this;
-    const bool is_long = value.size() > kLongText;
-    absl::StrAppend(&text_, field, "=",
-                    is_long ? absl::BytesToHexString(Sha256(value)) : absl::CEscape(value), ";");
-    return *this;
-  }
-  FieldText& Id(int field, const Uuid& uuid) {
-    absl::StrAppend(&text_, field, "=", uuid.ToString(), ";");
-    return *this;
+    return value.empty() ? *this : AddText(field, value);
   }
   FieldText& Id(int field, const std::optional<ProviderId>& id) {
-    return id ? Id(field, id->uuid) : *this;
+    return Text(field, id ? id->ToString() : "");
   }
-  FieldText& Names(int field, const HeldParts::Names& names) {
-    for (const std::string& name : names) Text(field, name);
+  FieldText& Micros(int field, absl::Time time) { return Add(field, absl::ToUnixMicros(time)); }
+  // Adds all fields of a message. `times`: the numbers of those that are times. `flavor`: the number
+  // of the flavor; 0: it has none.
+  FieldText& All(absl::string_view message, absl::Span<const int> times, int flavor, int at = 0) {
+    const std::unique_ptr<const Fields> fields = FieldsOf(message);
+    if (!fields) return AddText(0, "no message");
+    for (int i = 0; i < fields->field_count(); ++i) {
+      const UnknownField& field = fields->field(i);
+      const int number = at + field.number();
+      if (field.type() == UnknownField::TYPE_VARINT) {
+        Add(number, static_cast<int64_t>(field.varint()));
+      } else if (field.type() != UnknownField::TYPE_LENGTH_DELIMITED) {
+        AddText(number, "a value of another type");
+      } else if (std::find(times.begin(), times.end(), number) != times.end()) {
+        Add(number, MicrosIn(field.length_delimited()));
+      } else if (number == flavor) {
+        All(field.length_delimited(), {}, 0, kFlavorAt);
+      } else {
+        AddText(number, field.length_delimited());
+      }
+    }
     return *this;
   }
-  FieldText& Micros(int field, absl::Time time) { return Number(field, absl::ToUnixMicros(time)); }
-  std::string Take() { return std::move(text_); }
+  std::string Take() {
+    std::sort(fields_.begin(), fields_.end());
+    return absl::StrJoin(fields_, ";");
+  }
 
  private:
-  std::string text_;
-};
-
-Uuid UuidIn(const Fields& fields) {
-  Uuid uuid;
-  for (int i = 0; i < fields.field_count(); ++i) {
-    const UnknownField& field = fields.field(i);
-    if (field.type() != UnknownField::TYPE_FIXED64) continue;
-    (field.number() == 1 ? uuid.high : uuid.low) = field.fixed64();
-  }
-  return uuid;
-}
-
-// The kinds of fields of stored messages that are not plain texts, bytes or numbers.
-struct StoredForm {
-  absl::Span<const int> ids;
-  int last;         // a higher number is of a newer release
-  int context = 0;  // the field that is a HeldContext; 0: none
-};
-constexpr int kInstanceIds[] = {1, 7};
-constexpr int kMigrationIds[] = {1, 3, 7, 9};
-constexpr int kContextIds[] = {1};
-constexpr StoredForm kInstanceForm = {kInstanceIds, 21, 20};
-constexpr StoredForm kMigrationForm = {kMigrationIds, 14};
-constexpr StoredForm kContextForm = {kContextIds, 5};
-
-bool IsAmong(absl::Span<const int> numbers, int number) {
-  return std::find(numbers.begin(), numbers.end(), number) != numbers.end();
-}
-
-std::string StoredText(absl::string_view content, const StoredForm& form) {
-  const std::unique_ptr<const Fields> fields = FieldsOf(content);
-  if (!fields) return "no message";
-  FieldText text;
-  for (int i = 0; i < fields->field_count(); ++i) {
-    const UnknownField& field = fields->field(i);
-    if (field.number() > form.last) continue;
-    if (field.type() == UnknownField::TYPE_VARINT) {
-      text.Number(field.number(), static_cast<int64_t>(field.varint()));
-    } else if (field.type() != UnknownField::TYPE_LENGTH_DELIMITED) {
-      text.Text(field.number(), "a value of another type");
-    } else if (IsAmong(form.ids, field.number())) {
-      const std::unique_ptr<const Fields> id = FieldsOf(field.length_delimited());
-      if (id) text.Id(field.number(), UuidIn(*id));
-    } else if (field.number() == form.context) {
-      text.Text(field.number(), StoredText(field.length_delimited(), kContextForm) + "}");
-    } else {
-      text.Text(field.number(), field.length_delimited());
+  static int64_t MicrosIn(absl::string_view timestamp) {
+    const std::unique_ptr<const Fields> fields = FieldsOf(timestamp);
+    int64_t micros = 0;
+    for (int i = 0; fields && i < fields->field_count(); ++i) {
+      const auto value = static_cast<int64_t>(fields->field(i).varint());
+      micros += fields->field(i).number() == 1 ? value * 1'000'000 : value / 1'000;
     }
+    return micros;
   }
-  return text.Take();
-}
+  FieldText& Add(int field, int64_t value) {
+    fields_.push_back(absl::StrCat(field, "=", value));
+    return *this;
+  }
+  FieldText& AddText(int field, absl::string_view value) {
+    const bool is_long = value.size() > kLongText;
+    fields_.push_back(absl::StrCat(
+        field, "=", is_long ? absl::BytesToHexString(Sha256(value)) : absl::CEscape(value)));
+    return *this;
+  }
 
-std::string TextOf(const HeldParts::Context& context) {
-  FieldText text;
-  if (context.migration) text.Id(1, context.migration->uuid);
-  text.Number(2, context.has_old_flavor ? 1 : 0).Number(3, context.has_new_flavor ? 1 : 0);
-  return text.Names(4, context.before).Names(5, context.after).Take() + "}";
-}
+  std::vector<std::string> fields_;
+};
 
 }  // namespace
 
@@ -273,38 +252,39 @@ std::vector<std::string> FaultyRecords(const Records& records) {
 }
 
 std::string TextOf(const InstanceRecord& instance) {
-  const HeldParts& held = HeldOf(instance);
   FieldText text;
-  text.Id(1, instance.id.uuid).Number(2, instance.generation.value).Text(3, instance.name);
-  text.Text(4, instance.project).Text(5, instance.user).Text(6, instance.host);
-  text.Id(7, instance.node).Text(8, instance.vm_state).Text(9, instance.task_state);
-  text.Text(10, instance.flavor_id).Number(11, instance.flavor.vcpus);
-  text.Number(12, instance.flavor.memory_mib).Number(13, instance.flavor.root_disk_gib);
-  text.Number(14, instance.flavor.ephemeral_disk_gib).Number(15, instance.flavor.swap_mib);
-  text.Micros(16, instance.created_at).Micros(17, instance.updated_at);
-  if (instance.deleted_at) text.Micros(18, *instance.deleted_at);
-  text.Names(19, held.own);
-  if (held.context) text.Text(20, TextOf(*held.context));
-  return text.Text(21, instance.body).Take();
+  text.Text(1, instance.id.ToString()).Number(2, instance.generation.value);
+  text.Text(3, instance.name).Text(4, instance.project).Text(5, instance.user);
+  text.Text(6, instance.host).Id(7, instance.node);
+  text.Text(8, instance.vm_state).Text(9, instance.task_state);
+  text.Text(kFlavorAt + 1, instance.flavor_id).Number(kFlavorAt + 2, instance.flavor.vcpus);
+  text.Number(kFlavorAt + 3, instance.flavor.memory_mib);
+  text.Number(kFlavorAt + 4, instance.flavor.root_disk_gib);
+  text.Number(kFlavorAt + 5, instance.flavor.ephemeral_disk_gib);
+  text.Number(kFlavorAt + 6, instance.flavor.swap_mib);
+  text.Micros(14, instance.created_at).Micros(15, instance.updated_at);
+  if (instance.deleted_at) text.Micros(16, *instance.deleted_at);
+  return text.All(instance.body, kInstanceTimes, kFlavorField).Take();
 }
 
 std::string TextOf(const MigrationRecord& migration) {
   FieldText text;
-  text.Id(1, migration.id.uuid).Number(2, migration.generation.value);
-  text.Id(3, migration.instance.uuid).Number(4, static_cast<int>(migration.type));
-  text.Text(5, migration.status).Text(6, migration.source_host).Id(7, migration.source_node);
-  text.Text(8, migration.destination_host).Id(9, migration.destination_node);
-  text.Text(10, migration.old_flavor_id).Text(11, migration.new_flavor_id);
-  text.Micros(12, migration.created_at).Micros(13, migration.updated_at);
-  return text.Text(14, migration.body).Take();
+  text.Text(1, migration.id.ToString()).Text(2, migration.instance.ToString());
+  text.Number(3, static_cast<int>(migration.type)).Text(4, migration.status);
+  text.Text(5, migration.source_host).Id(6, migration.source_node);
+  text.Text(7, migration.destination_host).Id(8, migration.destination_node);
+  text.Micros(9, migration.created_at).Micros(10, migration.updated_at);
+  text.Text(11, migration.old_flavor_id).Text(12, migration.new_flavor_id);
+  text.Number(13, migration.generation.value);
+  return text.All(migration.body, kMigrationTimes, 0).Take();
 }
 
 std::string StoredInstanceText(absl::string_view content) {
-  return StoredText(content, kInstanceForm);
+  return FieldText().All(content, kInstanceTimes, kFlavorField).Take();
 }
 
 std::string StoredMigrationText(absl::string_view content) {
-  return StoredText(content, kMigrationForm);
+  return FieldText().All(content, kMigrationTimes, 0).Take();
 }
 
 }  // namespace berth::placement

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "placement/log/node_messages.h"
-#include "placement/records/stored.h"
+#include "placement/records/message.h"
 
 namespace berth::placement {
 namespace {
@@ -273,42 +273,33 @@ bool DecodeChange(const pb::Change& in, Changes* out) {
 
 namespace {
 
-namespace pb = ledger::v1;
-
 using Halves = google::protobuf::RepeatedField<uint64_t>;
-
-void AddHalves(const Uuid& uuid, Halves* halves) {
-  halves->Add(uuid.high);
-  halves->Add(uuid.low);
-}
 
 int CountOf(const Halves& halves) { return halves.size() / 2; }
 
-Uuid HalvesAt(const Halves& halves, int at) { return Uuid{halves[2 * at], halves[2 * at + 1]}; }
-
 void EncodeFacts(const TreeFacts& facts, pb::TreeFacts* out) {
   for (const auto& [provider, root] : facts.roots) {
-    AddHalves(provider.uuid, out->mutable_providers());
-    AddHalves(root.uuid, out->mutable_roots());
+    EncodeHalves(provider.uuid, out->mutable_providers());
+    EncodeHalves(root.uuid, out->mutable_roots());
   }
   for (const auto& [root, aggregates] : facts.aggregates) {
     pb::TreeAggregates* tree = out->add_trees();
     EncodeId(root.uuid, tree->mutable_root());
-    for (const AggregateId& id : aggregates) AddHalves(id.uuid, tree->mutable_aggregates());
+    for (const AggregateId& id : aggregates) EncodeHalves(id.uuid, tree->mutable_aggregates());
   }
 }
 
 TreeFacts DecodeFacts(const pb::TreeFacts& in) {
   TreeFacts facts;
   for (int i = 0; i < CountOf(in.providers()) && i < CountOf(in.roots()); ++i) {
-    facts.roots.emplace_back(ProviderId{HalvesAt(in.providers(), i)},
-                             ProviderId{HalvesAt(in.roots(), i)});
+    facts.roots.emplace_back(ProviderId{DecodeHalves(in.providers(), i)},
+                             ProviderId{DecodeHalves(in.roots(), i)});
   }
   for (const pb::TreeAggregates& tree : in.trees()) {
     std::vector<AggregateId> aggregates;
     aggregates.reserve(CountOf(tree.aggregates()));
     for (int i = 0; i < CountOf(tree.aggregates()); ++i) {
-      aggregates.push_back(AggregateId{HalvesAt(tree.aggregates(), i)});
+      aggregates.push_back(AggregateId{DecodeHalves(tree.aggregates(), i)});
     }
     facts.aggregates.emplace_back(ProviderId{DecodeId(tree.root())}, std::move(aggregates));
   }
@@ -323,7 +314,7 @@ void EncodeScope(const Scope& scope, pb::Scope* out) {
   for (const auto& [consumer, providers] : scope.gave_up) {
     pb::GaveUp* gave_up = out->add_gave_up();
     EncodeId(consumer.uuid, gave_up->mutable_consumer());
-    for (const ProviderId& id : providers) AddHalves(id.uuid, gave_up->mutable_providers());
+    for (const ProviderId& id : providers) EncodeHalves(id.uuid, gave_up->mutable_providers());
   }
   for (const Change& change : scope.derived) EncodeChange(change, out->add_derived());
   for (const Change& change : scope.neighbours) EncodeChange(change, out->add_neighbours());
@@ -334,10 +325,10 @@ void EncodeScope(const Scope& scope, pb::Scope* out) {
     for (const int32_t at : other.changes) host->add_changes(static_cast<uint32_t>(at));
   }
   for (const auto& [provider, node] : scope.nodes) {
-    AddHalves(provider.uuid, out->mutable_members());
-    AddHalves(node.uuid, out->mutable_nodes());
+    EncodeHalves(provider.uuid, out->mutable_members());
+    EncodeHalves(node.uuid, out->mutable_nodes());
   }
-  for (const ProviderId& node : scope.renewed) AddHalves(node.uuid, out->mutable_renewed());
+  for (const ProviderId& node : scope.renewed) EncodeHalves(node.uuid, out->mutable_renewed());
 }
 
 bool DecodeScope(const pb::Scope& in, Scope* out) {
@@ -348,7 +339,7 @@ bool DecodeScope(const pb::Scope& in, Scope* out) {
     std::vector<ProviderId> providers;
     providers.reserve(CountOf(gave_up.providers()));
     for (int i = 0; i < CountOf(gave_up.providers()); ++i) {
-      providers.push_back(ProviderId{HalvesAt(gave_up.providers(), i)});
+      providers.push_back(ProviderId{DecodeHalves(gave_up.providers(), i)});
     }
     out->gave_up.emplace_back(ConsumerId{DecodeId(gave_up.consumer())}, std::move(providers));
   }
@@ -364,11 +355,11 @@ bool DecodeScope(const pb::Scope& in, Scope* out) {
     for (const uint32_t at : other.changes()) host.changes.push_back(static_cast<int32_t>(at));
   }
   for (int i = 0; i < CountOf(in.members()) && i < CountOf(in.nodes()); ++i) {
-    out->nodes.emplace_back(ProviderId{HalvesAt(in.members(), i)},
-                            ProviderId{HalvesAt(in.nodes(), i)});
+    out->nodes.emplace_back(ProviderId{DecodeHalves(in.members(), i)},
+                            ProviderId{DecodeHalves(in.nodes(), i)});
   }
   for (int i = 0; i < CountOf(in.renewed()); ++i) {
-    out->renewed.push_back(ProviderId{HalvesAt(in.renewed(), i)});
+    out->renewed.push_back(ProviderId{DecodeHalves(in.renewed(), i)});
   }
   return true;
 }

@@ -1,7 +1,10 @@
 #include "placement/records/message.h"
 
+#include <google/protobuf/arena.h>
 #include <google/protobuf/util/time_util.h>
+#include <google/protobuf/wire_format_lite.h>
 
+#include <algorithm>
 #include <memory>
 #include <optional>
 #include <string>
@@ -9,6 +12,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
+#include "absl/types/span.h"
 #include "berth/placement/v1/record.pb.h"
 #include "google/protobuf/io/coded_stream.h"
 #include "google/protobuf/io/zero_copy_stream_impl_lite.h"
@@ -17,14 +21,9 @@
 namespace berth::placement {
 namespace {
 
-// The id that the text names; none if it is empty.
-template <typename IdType>
-std::optional<IdType> IdIn(const std::string& text) {
-  if (text.empty()) return std::nullopt;
-  const std::optional<IdType> id = IdType::Parse(text);
-  BERTH_CHECK(id.has_value());
-  return id;
-}
+using google::protobuf::io::CodedInputStream;
+using google::protobuf::io::CodedOutputStream;
+using Wire = google::protobuf::internal::WireFormatLite;
 
 google::protobuf::Timestamp TimestampOf(absl::Time time) {
   return google::protobuf::util::TimeUtil::MicrosecondsToTimestamp(absl::ToUnixMicros(time));
@@ -34,7 +33,7 @@ google::protobuf::Timestamp TimestampOf(absl::Time time) {
 std::string BytesOf(const google::protobuf::MessageLite& message) {
   std::string bytes(message.ByteSizeLong(), '\0');
   google::protobuf::io::ArrayOutputStream stream(bytes.data(), static_cast<int>(bytes.size()));
-  google::protobuf::io::CodedOutputStream out(&stream);
+  CodedOutputStream out(&stream);
   out.SetSerializationDeterministic(true);
   message.SerializeToCodedStream(&out);
   return bytes;
@@ -75,47 +74,94 @@ HeldPtr HeldIn(const v1::Instance& message) {
   return held;
 }
 
-}  // namespace
+// The numbers of the fields that an index has. Those of the flavor are fields of Flavor.
+constexpr int kInstanceIndex[] = {
+    v1::Instance::kUuidFieldNumber,      v1::Instance::kGenerationFieldNumber,
+    v1::Instance::kNameFieldNumber,      v1::Instance::kProjectIdFieldNumber,
+    v1::Instance::kUserIdFieldNumber,    v1::Instance::kHostFieldNumber,
+    v1::Instance::kNodeUuidFieldNumber,  v1::Instance::kVmStateFieldNumber,
+    v1::Instance::kTaskStateFieldNumber, v1::Instance::kCreatedAtFieldNumber,
+    v1::Instance::kUpdatedAtFieldNumber, v1::Instance::kDeletedAtFieldNumber};
+constexpr int kFlavorIndex[] = {
+    v1::Flavor::kIdFieldNumber,          v1::Flavor::kVcpusFieldNumber,
+    v1::Flavor::kMemoryMibFieldNumber,   v1::Flavor::kRootDiskGibFieldNumber,
+    v1::Flavor::kEphemeralDiskGibFieldNumber, v1::Flavor::kSwapMibFieldNumber};
+constexpr int kMigrationIndex[] = {
+    v1::Migration::kUuidFieldNumber,            v1::Migration::kGenerationFieldNumber,
+    v1::Migration::kInstanceUuidFieldNumber,    v1::Migration::kTypeFieldNumber,
+    v1::Migration::kStatusFieldNumber,          v1::Migration::kSourceHostFieldNumber,
+    v1::Migration::kSourceNodeUuidFieldNumber,  v1::Migration::kDestinationHostFieldNumber,
+    v1::Migration::kDestinationNodeUuidFieldNumber, v1::Migration::kOldFlavorIdFieldNumber,
+    v1::Migration::kNewFlavorIdFieldNumber,     v1::Migration::kCreatedAtFieldNumber,
+    v1::Migration::kUpdatedAtFieldNumber};
+// The fields of the body from which HeldIn is derived.
+constexpr int kHeldFields[] = {
+    v1::Instance::kNumaCellsFieldNumber, v1::Instance::kMigrationContextFieldNumber,
+    v1::Instance::kPciDevicesFieldNumber, v1::Instance::kNamedUnitsFieldNumber};
 
-InstanceRecord InstanceFrom(v1::Instance message) {
-  InstanceRecord record;
-  record.id = IdIn<InstanceId>(message.uuid()).value();
-  record.name = message.name();
-  record.project = message.project_id();
-  record.user = message.user_id();
-  record.host = message.host();
-  record.node = IdIn<ProviderId>(message.node_uuid());
-  record.vm_state = message.vm_state();
-  record.task_state = message.task_state();
-  v1::Flavor& flavor = *message.mutable_flavor();
-  record.flavor_id = flavor.id();
-  record.flavor = {flavor.vcpus(), flavor.memory_mib(), flavor.root_disk_gib(),
-                   flavor.ephemeral_disk_gib(), flavor.swap_mib()};
-  record.held = HeldIn(message);
-  message.clear_uuid();
-  message.clear_generation();
-  message.clear_name();
-  message.clear_project_id();
-  message.clear_user_id();
-  message.clear_host();
-  message.clear_node_uuid();
-  message.clear_vm_state();
-  message.clear_task_state();
-  message.clear_created_at();
-  message.clear_updated_at();
-  message.clear_deleted_at();
-  flavor.clear_id();
-  flavor.clear_vcpus();
-  flavor.clear_memory_mib();
-  flavor.clear_root_disk_gib();
-  flavor.clear_ephemeral_disk_gib();
-  flavor.clear_swap_mib();
-  record.body = BytesOf(message);
-  return record;
+bool IsAmong(absl::Span<const int> numbers, int number) {
+  return std::find(numbers.begin(), numbers.end(), number) != numbers.end();
 }
 
-void FillInstance(const InstanceRecord& instance, v1::Instance* to) {
-  to->ParseFromString(instance.body);
+// The fields of a message, as bytes.
+struct SplitMessage {
+  std::string index, body;
+  bool has_held = false;  // the body has one of kHeldFields
+};
+
+void AppendField(int number, absl::string_view value, std::string* to) {
+  uint8_t head[10];
+  uint8_t* end = CodedOutputStream::WriteTagToArray(
+      Wire::MakeTag(number, Wire::WIRETYPE_LENGTH_DELIMITED), head);
+  end = CodedOutputStream::WriteVarint32ToArray(static_cast<uint32_t>(value.size()), end);
+  to->append(head, end);
+  absl::StrAppend(to, value);
+}
+
+// Splits the message in `bytes` into the fields with the numbers `index` and the others. A field
+// `flavor`, if that is not 0, is itself split, and both parts get theirs. Returns nothing if `bytes`
+// holds no message.
+std::optional<SplitMessage> Split(absl::string_view bytes, absl::Span<const int> index,
+                                  int flavor = 0) {
+  CodedInputStream in(reinterpret_cast<const uint8_t*>(bytes.data()),
+                      static_cast<int>(bytes.size()));
+  SplitMessage split;
+  int begin = 0;
+  while (const uint32_t tag = in.ReadTag()) {
+    const int number = Wire::GetTagFieldNumber(tag);
+    if (number == flavor && Wire::GetTagWireType(tag) == Wire::WIRETYPE_LENGTH_DELIMITED) {
+      std::string value;
+      uint32_t size = 0;
+      if (!in.ReadVarint32(&size) || !in.ReadString(&value, static_cast<int>(size))) return {};
+      const std::optional<SplitMessage> inner = Split(value, kFlavorIndex);
+      if (!inner) return {};
+      AppendField(flavor, inner->index, &split.index);
+      if (!inner->body.empty()) AppendField(flavor, inner->body, &split.body);
+    } else if (Wire::SkipField(&in, tag)) {
+      const absl::string_view field = bytes.substr(begin, in.CurrentPosition() - begin);
+      absl::StrAppend(IsAmong(index, number) ? &split.index : &split.body, field);
+      split.has_held |= IsAmong(kHeldFields, number);
+    } else {
+      return {};
+    }
+    begin = in.CurrentPosition();
+  }
+  if (!in.ConsumedEntireMessage()) return {};
+  return split;
+}
+
+// Reads an id that may be missing. Returns false if the text is not empty and no uuid.
+bool ReadOptional(const std::string& text, std::optional<ProviderId>* id) {
+  *id = ProviderId::Parse(text);
+  return id->has_value() || text.empty();
+}
+
+absl::Time TimeOf(const google::protobuf::Timestamp& time) {
+  return absl::FromUnixMicros(google::protobuf::util::TimeUtil::TimestampToMicroseconds(time));
+}
+
+// Fill the message with the fields of the index.
+void FillIndex(const InstanceRecord& instance, v1::Instance* to) {
   to->set_uuid(instance.id.ToString());
   to->set_generation(instance.generation.value);
   to->set_name(instance.name);
@@ -137,37 +183,7 @@ void FillInstance(const InstanceRecord& instance, v1::Instance* to) {
   if (instance.deleted_at) *to->mutable_deleted_at() = TimestampOf(*instance.deleted_at);
 }
 
-MigrationRecord MigrationFrom(v1::Migration message) {
-  MigrationRecord record;
-  record.id = IdIn<MigrationId>(message.uuid()).value();
-  record.instance = IdIn<InstanceId>(message.instance_uuid()).value();
-  record.type = static_cast<MigrationType>(message.type());
-  record.status = message.status();
-  record.source_host = message.source_host();
-  record.source_node = IdIn<ProviderId>(message.source_node_uuid());
-  record.destination_host = message.destination_host();
-  record.destination_node = IdIn<ProviderId>(message.destination_node_uuid());
-  record.old_flavor_id = message.old_flavor_id();
-  record.new_flavor_id = message.new_flavor_id();
-  message.clear_uuid();
-  message.clear_generation();
-  message.clear_instance_uuid();
-  message.clear_type();
-  message.clear_status();
-  message.clear_source_host();
-  message.clear_source_node_uuid();
-  message.clear_destination_host();
-  message.clear_destination_node_uuid();
-  message.clear_old_flavor_id();
-  message.clear_new_flavor_id();
-  message.clear_created_at();
-  message.clear_updated_at();
-  record.body = BytesOf(message);
-  return record;
-}
-
-void FillMigration(const MigrationRecord& migration, v1::Migration* to) {
-  to->ParseFromString(migration.body);
+void FillIndex(const MigrationRecord& migration, v1::Migration* to) {
   to->set_uuid(migration.id.ToString());
   to->set_generation(migration.generation.value);
   to->set_instance_uuid(migration.instance.ToString());
@@ -183,6 +199,113 @@ void FillMigration(const MigrationRecord& migration, v1::Migration* to) {
   to->set_new_flavor_id(migration.new_flavor_id);
   *to->mutable_created_at() = TimestampOf(migration.created_at);
   *to->mutable_updated_at() = TimestampOf(migration.updated_at);
+}
+
+// Fills `to`, which must be empty, with the body and the index of `record`.
+template <typename Record, typename Message>
+void FillAll(const Record& record, Message* to) {
+  to->ParseFromString(record.body);
+  FillIndex(record, to);
+}
+
+// Messages of one field after another are one message.
+template <typename Message, typename Record>
+std::string BodyAndIndex(const Record& record) {
+  google::protobuf::Arena arena;
+  auto* index = google::protobuf::Arena::CreateMessage<Message>(&arena);
+  FillIndex(record, index);
+  return absl::StrCat(record.body, index->SerializeAsString());
+}
+
+// The record without what a write gives it.
+template <typename RecordPtr>
+auto Unwritten(const RecordPtr& record) {
+  BERTH_CHECK(record != nullptr);
+  auto copy = *record;
+  copy.generation = Generation();
+  copy.created_at = copy.updated_at = absl::Time();
+  return copy;
+}
+
+}  // namespace
+
+InstanceRecord InstanceFrom(const v1::Instance& message) {
+  InstanceRecord record = Unwritten(StoredInstanceIn(BytesOf(message)));
+  record.deleted_at.reset();
+  return record;
+}
+
+MigrationRecord MigrationFrom(const v1::Migration& message) {
+  return Unwritten(StoredMigrationIn(BytesOf(message)));
+}
+
+void FillInstance(const InstanceRecord& instance, v1::Instance* to) { FillAll(instance, to); }
+void FillMigration(const MigrationRecord& migration, v1::Migration* to) { FillAll(migration, to); }
+
+std::string StoredBytes(const InstanceRecord& instance) {
+  return BodyAndIndex<v1::Instance>(instance);
+}
+std::string StoredBytes(const MigrationRecord& migration) {
+  return BodyAndIndex<v1::Migration>(migration);
+}
+
+InstancePtr StoredInstanceIn(absl::string_view bytes) {
+  google::protobuf::Arena arena;
+  auto& index = *google::protobuf::Arena::CreateMessage<v1::Instance>(&arena);
+  std::optional<SplitMessage> split =
+      Split(bytes, kInstanceIndex, v1::Instance::kFlavorFieldNumber);
+  if (!split || !index.ParseFromString(split->index)) return nullptr;
+  const std::optional<InstanceId> id = InstanceId::Parse(index.uuid());
+  auto record = std::make_shared<InstanceRecord>();
+  if (!id || !ReadOptional(index.node_uuid(), &record->node)) return nullptr;
+  record->id = *id;
+  record->generation = Generation{index.generation()};
+  record->name = index.name();
+  record->project = index.project_id();
+  record->user = index.user_id();
+  record->host = index.host();
+  record->vm_state = index.vm_state();
+  record->task_state = index.task_state();
+  const v1::Flavor& flavor = index.flavor();
+  record->flavor_id = flavor.id();
+  record->flavor = {flavor.vcpus(), flavor.memory_mib(), flavor.root_disk_gib(),
+                    flavor.ephemeral_disk_gib(), flavor.swap_mib()};
+  record->created_at = TimeOf(index.created_at());
+  record->updated_at = TimeOf(index.updated_at());
+  if (index.has_deleted_at()) record->deleted_at = TimeOf(index.deleted_at());
+  if (split->has_held) {
+    auto& body = *google::protobuf::Arena::CreateMessage<v1::Instance>(&arena);
+    if (!body.ParseFromString(split->body)) return nullptr;
+    record->held = HeldIn(body);
+  }
+  record->body = std::move(split->body);
+  return record;
+}
+
+MigrationPtr StoredMigrationIn(absl::string_view bytes) {
+  std::optional<SplitMessage> split = Split(bytes, kMigrationIndex);
+  v1::Migration index;
+  if (!split || !index.ParseFromString(split->index)) return nullptr;
+  const std::optional<MigrationId> id = MigrationId::Parse(index.uuid());
+  const std::optional<InstanceId> instance = InstanceId::Parse(index.instance_uuid());
+  auto record = std::make_shared<MigrationRecord>();
+  if (!id || !instance || !ReadOptional(index.source_node_uuid(), &record->source_node) ||
+      !ReadOptional(index.destination_node_uuid(), &record->destination_node)) {
+    return nullptr;
+  }
+  record->id = *id;
+  record->generation = Generation{index.generation()};
+  record->instance = *instance;
+  record->type = static_cast<MigrationType>(index.type());
+  record->status = index.status();
+  record->source_host = index.source_host();
+  record->destination_host = index.destination_host();
+  record->old_flavor_id = index.old_flavor_id();
+  record->new_flavor_id = index.new_flavor_id();
+  record->body = std::move(split->body);
+  record->created_at = TimeOf(index.created_at());
+  record->updated_at = TimeOf(index.updated_at());
+  return record;
 }
 
 }  // namespace berth::placement

@@ -3,7 +3,7 @@
 #include <memory>
 #include <string>
 
-#include "placement/records/stored.h"
+#include "placement/records/message.h"
 #include "placement/store/row_values.h"
 
 namespace berth::placement {

@@ -45,10 +45,9 @@ struct FlavorAmounts {
 
 // What the record of an instance gives to this instance alone: host CPUs, PCI devices and named
 // units. commands/node_share.h says which of these the instance has on which node. Derived from the
-// body at each write (records/instance.h), and stored with the record.
+// body (records/message.h).
 struct HeldParts {
-  // One name for each part. Equal names on one node mean the same part. The names are stored, so
-  // their form stays: `c<cell>/<CPU>`, `d<address of a PCI device>`, `u<provider>/<class>/<unit>`.
+  // One name for each part. Equal names on one node mean the same part: `c<cell>/<CPU>`, `d<address of a PCI device>`, `u<provider>/<class>/<unit>`.
   using Names = absl::btree_set<std::string>;
   // The migration context of the record.
   struct Context {

@@ -10,7 +10,6 @@
 #include "placement/ground/check.h"
 #include "placement/ground/status_macros.h"
 #include "placement/log/log.pb.h"
-#include "placement/records/stored.pb.h"
 #include "tests/history/checker/effect.h"
 #include "tests/history/record_wire.h"
 #include "tests/history/wire.h"
@@ -32,37 +31,12 @@ uint8_t PlaceOf(const std::array<uint32_t, kClasses>& ids, uint32_t id) {
 }
 
 placement::Uuid UuidOf(const log_pb::Id& id) { return {id.high(), id.low()}; }
-// Empty if there is none.
-std::string UuidText(const log_pb::Id& id) {
-  return id.high() == 0 && id.low() == 0 ? "" : UuidOf(id).ToString();
-}
 
 template <typename Message>
 Message Parsed(const std::string& bytes) {
   Message message;
   BERTH_CHECK(message.ParseFromString(bytes));
   return message;
-}
-
-// The code of the last failure of an instance, from the body of its record.
-int64_t FaultOf(const std::string& body) {
-  api_pb::Instance instance;
-  return instance.ParseFromString(body) ? instance.fault().code() : -1;
-}
-
-// The rows of a record in the log. The first amount is -1 if the record mixes two writes.
-std::vector<Row> RowsInLog(const log_pb::Instance& instance) {
-  const std::string node = UuidText(instance.node());
-  return RowsOf(InstanceFields{instance.host(), node, instance.vm_state(), instance.vcpus(),
-                               FaultOf(instance.body())});
-}
-std::vector<Row> RowsInLog(const log_pb::Migration& migration) {
-  const std::string source_node = UuidText(migration.source_node());
-  const std::string destination_node = UuidText(migration.destination_node());
-  return RowsOf(MigrationFields{RecordOf(UuidOf(migration.id())).value_or(0),
-                                RecordOf(UuidOf(migration.instance())).value_or(0),
-                                migration.type(), migration.status(), migration.source_host(),
-                                source_node, migration.destination_host(), destination_node});
 }
 
 }  // namespace
@@ -151,6 +125,13 @@ bool StoryRecorder::IsNewReport(const log_pb::Node& put) {
   return std::exchange(digest, put.digest()) != put.digest();
 }
 
+template <typename Message>
+void StoryRecorder::TakeRecord(const std::string& bytes, Step* step) {
+  const auto put = Parsed<Message>(bytes);
+  const auto uuid = placement::Uuid::Parse(put.uuid());
+  TakePart((uuid ? RecordOf(*uuid) : std::nullopt).value_or(0), put.generation(), RowsOf(put), step);
+}
+
 // A switch without default: a new kind of change does not compile until this has decided about it.
 void StoryRecorder::Take(const log_pb::Change& change, Step* step) {
   switch (change.kind_case()) {
@@ -162,18 +143,14 @@ void StoryRecorder::Take(const log_pb::Change& change, Step* step) {
       return TakeUse(change.provider_used(), step);
     case log_pb::Change::kProviderPut:
       return TakeConfig(change.provider_put(), step);
-    case log_pb::Change::kInstancePut: {
-      const auto put = Parsed<log_pb::Instance>(change.instance_put());
-      return TakeRecord(put.id(), put.generation(), RowsInLog(put), step);
-    }
-    case log_pb::Change::kMigrationPut: {
-      const auto put = Parsed<log_pb::Migration>(change.migration_put());
-      return TakeRecord(put.id(), put.generation(), RowsInLog(put), step);
-    }
+    case log_pb::Change::kInstancePut:
+      return TakeRecord<api_pb::Instance>(change.instance_put(), step);
+    case log_pb::Change::kMigrationPut:
+      return TakeRecord<api_pb::Migration>(change.migration_put(), step);
     case log_pb::Change::kInstanceRemoved:
-      return TakeRecord(change.instance_removed(), 0, {}, step);
+      return TakePart(RecordOf(UuidOf(change.instance_removed())).value_or(0), 0, {}, step);
     case log_pb::Change::kMigrationRemoved:
-      return TakeRecord(change.migration_removed(), 0, {}, step);
+      return TakePart(RecordOf(UuidOf(change.migration_removed())).value_or(0), 0, {}, step);
     // A report is known by its digest, and changes no more than this of a node. The history does
     // nothing to the others while it is recorded.
     case log_pb::Change::kProviderRemoved:
@@ -202,11 +179,6 @@ void StoryRecorder::TakeConsumer(const placement::Uuid& id, const log_pb::Consum
   SortRows(&rows);
   TakePart(ConsumerOf(id).value_or(0), put.generation(), rows, step);
   if (put.has_lease_expires_at_us()) story_->parts.back().lease_end_us = put.lease_expires_at_us();
-}
-
-void StoryRecorder::TakeRecord(const log_pb::Id& id, int64_t generation,
-                               const std::vector<Row>& rows, Step* step) {
-  TakePart(RecordOf(UuidOf(id)).value_or(0), generation, rows, step);
 }
 
 void StoryRecorder::TakePart(uint64_t number, int64_t generation, const std::vector<Row>& rows,
@@ -303,8 +275,8 @@ absl::Status StoryRecorder::ReadRecords(Dump* dump) {
   for (int r = 0; r < rows.size(); ++r) {
     dump->consumers.push_back({number_at(rows, r, 0), rows.Int(r, 1),
                                rows.Int(r, 2) == 1
-                                   ? RowsInLog(Parsed<log_pb::Instance>(rows.Bytes(r, 3)))
-                                   : RowsInLog(Parsed<log_pb::Migration>(rows.Bytes(r, 3)))});
+                                   ? RowsOf(Parsed<api_pb::Instance>(rows.Bytes(r, 3)))
+                                   : RowsOf(Parsed<api_pb::Migration>(rows.Bytes(r, 3)))});
   }
   return absl::OkStatus();
 }

@@ -47,9 +47,9 @@ class StoryRecorder {
   bool IsNewReport(const ledger::v1::Node& put);
   // What consumer `id` holds afterwards; an empty `put`: nothing.
   void TakeConsumer(const placement::Uuid& id, const ledger::v1::Consumer& put, Step* step);
-  // The same for a record, and for any consumer or record; generation 0: it is gone.
-  void TakeRecord(const ledger::v1::Id& id, int64_t generation, const std::vector<Row>& rows,
-                  Step* step);
+  // The same for a record, from its message, and for any consumer or record; generation 0: it is gone.
+  template <typename Message>
+  void TakeRecord(const std::string& bytes, Step* step);
   void TakePart(uint64_t number, int64_t generation, const std::vector<Row>& rows, Step* step);
   void TakeUse(const ledger::v1::ProviderUse& used, Step* step);
   void TakeConfig(const ledger::v1::Provider& put, Step* step);

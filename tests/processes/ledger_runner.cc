@@ -95,6 +95,7 @@ bool LedgerRunner::Eventually(const std::function<bool()>& holds) {
 LedgerOptions OptionsFor(const std::string& url) {
   LedgerOptions options;
   options.database_url = url;
+  options.batch_deciding_max = absl::Minutes(1);
   return options;
 }
 

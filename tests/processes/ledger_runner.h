@@ -50,6 +50,7 @@ class LedgerRunner {
   std::vector<std::thread> loops_;
 };
 
+// The defaults, except that a slow machine ends no batch: what waits together is decided together.
 LedgerOptions OptionsFor(const std::string& url);
 
 // The reason of the refusal, or the name of the status code if there is no reason, such as "OK".

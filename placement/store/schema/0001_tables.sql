@@ -171,7 +171,7 @@ CREATE TABLE record (
   generation bigint NOT NULL,
   -- The instance that a migration moves. Null for an instance.
   instance uuid,
-  -- The whole record, as an encoded message of placement/records/stored.proto.
+  -- The whole record, as an encoded message of record.proto.
   content bytea NOT NULL
 ) WITH (fillfactor = 90);
 

@@ -31,7 +31,6 @@ class LedgerAhead : public ::testing::Test {
   LedgerOptions AtGate(const std::string& url) {
     LedgerOptions options = OptionsFor(url);
     options.batch_weight_max = kCommands;
-    options.batch_deciding_max = absl::Minutes(1);
     options.at_step = [this](LedgerStep step) { gate_.Pass(step); };
     return options;
   }

@@ -46,7 +46,6 @@ TEST(LedgerClaim, TwoOfOneBatchTakeDifferentHosts) {
   std::atomic<bool> hold{false};
   std::atomic<bool> held{false};
   LedgerOptions options = OptionsFor(NewDatabase());
-  options.batch_deciding_max = absl::Minutes(1);
   options.at_step = [&](LedgerStep step) {
     if (step != LedgerStep::kBeforeLock) return;
     held = hold.load();
@@ -93,7 +92,6 @@ TEST(LedgerClaim, ManyOfOneBatchSeeEachOther) {
     std::atomic<bool> hold{false};
     std::atomic<bool> held{false};
     LedgerOptions options = OptionsFor(NewDatabase());
-    options.batch_deciding_max = absl::Minutes(1);
     options.roads = LedgerRoads::kLong;  // its batch takes all that came before it has the lock
     options.at_step = [&](LedgerStep step) {
       if (step != LedgerStep::kBeforeLock) return;

@@ -21,7 +21,6 @@ namespace {
 
 LedgerOptions OptionsAtGate(const std::string& url, Gate& gate) {
   LedgerOptions options = OptionsFor(url);
-  options.batch_deciding_max = absl::Minutes(1);
   options.at_step = [&gate](LedgerStep step) { gate.Pass(step); };
   return options;
 }

@@ -24,7 +24,6 @@ class LedgerLongRoad : public ::testing::Test {
   LedgerLongRoad() {
     LedgerOptions options = OptionsFor(url_);
     options.roads = LedgerRoads::kLong;
-    options.batch_deciding_max = absl::Minutes(1);
     options.at_step = [this](LedgerStep step) { gate_.Pass(step); };
     runner_ = std::make_unique<LedgerRunner>(options);
     MakeProviders(*runner_, 1, 100, 1024);

@@ -104,7 +104,6 @@ TEST(LedgerNodeFacts, OfManyNodesAreWrittenInSeveralBatches) {
   constexpr int kNodes = 24;
   const std::string url = NewDatabase();
   LedgerOptions options = OptionsFor(url);
-  options.batch_deciding_max = absl::Minutes(1);
   options.no_progress_max = absl::Minutes(1);  // a batch has megabytes
   LedgerRunner writer(options);
   writer.Must(RegisterService{"h", "berth-tracker", Uuid{1, 1}, "machine", "", Uuid{2, 2}});

@@ -18,11 +18,6 @@ const char* const kWaitForTheLock =
     "SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'advisory' AND datname = "
     "current_database() AND application_name = 'berth-placement writer'";
 
-LedgerOptions Patient(LedgerOptions options) {
-  options.batch_deciding_max = absl::Minutes(1);  // what waits together is decided together
-  return options;
-}
-
 bool Answered(const std::future<Decision>& future) {
   return future.wait_for(std::chrono::seconds(0)) == std::future_status::ready;
 }
@@ -40,7 +35,7 @@ Race::Race(LedgerRoads roads)
       url_(NewDatabase()),
       proxy_(url_),
       one_(GatedOptions(), false),
-      two_(Patient(OptionsFor(url_)), false),
+      two_(OptionsFor(url_), false),
       observer_(ConnectOrDie(url_)) {
   one_.Must(EnsureStandardNames{{"VCPU", "MEMORY_MB"}, {}});
   // What a writer does first of all, under the lock too, is behind it when it answers.
@@ -48,7 +43,7 @@ Race::Race(LedgerRoads roads)
 }
 
 LedgerOptions Race::GatedOptions() {
-  LedgerOptions options = Patient(OptionsFor(proxy_.Through(url_)));
+  LedgerOptions options = OptionsFor(proxy_.Through(url_));
   options.roads = roads_;
   options.at_step = [this](LedgerStep step) { gate_.Pass(step); };
   return options;

@@ -27,7 +27,6 @@ LedgerOptions ShortAtGate(const std::string& url, Gate& gate,
                           LedgerRoads roads = LedgerRoads::kShortFirst) {
   LedgerOptions options = OptionsFor(url);
   options.roads = roads;
-  options.batch_deciding_max = absl::Minutes(1);
   options.at_step = [&gate](LedgerStep step) { gate.Pass(step); };
   return options;
 }

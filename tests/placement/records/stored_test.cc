@@ -1,5 +1,5 @@
 // Records as messages and as stored bytes: nothing is lost on the way, and no field is kept twice.
-#include "placement/records/stored.h"
+#include "placement/records/message.h"
 
 #include <google/protobuf/util/message_differencer.h>
 
@@ -9,7 +9,6 @@
 #include "absl/time/time.h"
 #include "berth/placement/v1/record.pb.h"
 #include "gtest/gtest.h"
-#include "placement/records/message.h"
 #include "tests/placement/records/filled_message.h"
 
 namespace berth::placement {
@@ -84,9 +83,45 @@ TEST(RecordsStored, AFieldOfTheIndexIsNotInTheBody) {
   EXPECT_EQ(HeldOf(again), HeldOf(record)) << "what it holds follows from the body";
 }
 
+// Whoever reads log or table needs record.proto alone.
+TEST(RecordsStored, TheBytesAreThoseOfTheMessage) {
+  const InstanceRecord record = WithTimes(InstanceFrom(Full<v1::Instance>()));
+  v1::Instance filled, parsed;
+  FillInstance(record, &filled);
+  ASSERT_TRUE(parsed.ParseFromString(StoredBytes(record)));
+  EXPECT_TRUE(google::protobuf::util::MessageDifferencer::Equals(parsed, filled))
+      << parsed.DebugString() << filled.DebugString();
+}
+
+// The bytes of a newer release have its fields at any place.
+TEST(RecordsStored, ABodyKeepsTheBytesThatWereStored) {
+  InstanceRecord record = InstanceFrom(Full<v1::Instance>());
+  const std::string newer = "\xa0\x38\x01";  // field 900
+  const std::string fault("\xba\x01\x06\x98\x3f\x01\x08\x07\x00", 8);  // its field 1011, then its code
+  record.body = newer + fault + record.body;
+  const InstancePtr stored = StoredInstanceIn(StoredBytes(record));
+  ASSERT_NE(stored, nullptr);
+  EXPECT_EQ(stored->body, record.body);
+}
+
 TEST(RecordsStored, BytesThatHoldNoRecordGiveNone) {
-  EXPECT_EQ(StoredInstanceIn("\xff"), nullptr);
-  EXPECT_EQ(StoredMigrationIn("\xff"), nullptr);
+  const std::string whole = StoredBytes(InstanceFrom(Full<v1::Instance>()));
+  v1::Instance instance;
+  const auto stored = [&](auto change) {
+    instance.ParseFromString(whole);
+    change();
+    return StoredInstanceIn(instance.SerializeAsString());
+  };
+  EXPECT_NE(stored([] {}), nullptr);
+  EXPECT_EQ(stored([&] { instance.clear_uuid(); }), nullptr);
+  EXPECT_EQ(stored([&] { instance.set_uuid("other"); }), nullptr);
+  EXPECT_EQ(stored([&] { instance.set_node_uuid("other"); }), nullptr);
+  for (const std::string& bytes :
+       {std::string(), std::string("\xff"), whole.substr(0, whole.size() - 1), whole + "\x52\x7f",
+        whole + "\x52\x01\xff", whole + "\x5a\x01\xff", whole + "\x0c"}) {
+    EXPECT_EQ(StoredInstanceIn(bytes), nullptr) << testing::PrintToString(bytes);
+    EXPECT_EQ(StoredMigrationIn(bytes), nullptr) << testing::PrintToString(bytes);
+  }
 }
 
 }  // namespace

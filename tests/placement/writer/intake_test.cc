@@ -18,6 +18,7 @@ class IntakeTest : public ::testing::Test {
  protected:
   IntakeTest() {
     options_.batch_rows_max = 10;
+    options_.boot_clock = [this] { return now_ += step_; };
     EXPECT_EQ(turns_.Begin(true), Turn::kShared);
   }
 
@@ -59,6 +60,8 @@ class IntakeTest : public ::testing::Test {
   using Strings = std::vector<std::string>;
 
   LedgerOptions options_;
+  BootTime now_;
+  absl::Duration step_;  // by which the clock moves when it is read
   Strings answers_;
   Answerer answerer_;
   CommandQueue queue_{100};
@@ -87,6 +90,15 @@ TEST_F(IntakeTest, AFullBatchLeavesTheRestInFrontOfTheQueue) {
   EXPECT_FALSE(intake_.DecideAll(commands, true, batch_));
   EXPECT_EQ(Names(batch_.Commands()), (Strings{"A", "B"}));
   EXPECT_EQ(Names(Take()), (Strings{"C", "D", "E"}));
+}
+
+TEST_F(IntakeTest, ABatchThatIsDecidedForLongLeavesTheRestInFrontOfTheQueue) {
+  options_.batch_deciding_max = absl::Seconds(2);
+  step_ = absl::Seconds(1);
+  for (const char* name : {"A", "B", "C", "D"}) PushProvider(name);
+  EXPECT_FALSE(intake_.DecideAll(Take(), true, batch_));
+  EXPECT_EQ(Names(batch_.Commands()), (Strings{"A", "B"}));
+  EXPECT_EQ(Names(Take()), (Strings{"C", "D"}));
 }
 
 TEST_F(IntakeTest, ALargeCommandLeavesASharedBatchAndOneWaitsInTheTurns) {
