@@ -37,8 +37,10 @@ absl::Duration LeaseEnds::IdleWait() {
 }
 
 void LeaseEnds::Offer(Batch& batch) {
-  if (!WantBatch()) return;
-  if (*batch.base()->first_lease_end() > batch.now()) {
+  // The newest state may be of another process, and newer than the base.
+  const std::optional<absl::Time> end = batch.base()->first_lease_end();
+  if (!end || !WantBatch()) return;
+  if (*end > batch.now()) {
     if (TimeIsOld(batch.base()->position())) batch.ForceRow();
     return;
   }

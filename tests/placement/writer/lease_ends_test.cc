@@ -99,6 +99,17 @@ TEST_F(LeaseEndsTest, ALeaseIsReleasedAtItsEnd) {
   EXPECT_FALSE(leases_.WantBatch());
 }
 
+// Another process has given the lease meanwhile. The batch is compared before it is written.
+TEST_F(LeaseEndsTest, ABatchOnAStateWithoutLeasesReleasesNone) {
+  Batch batch = NewBatch();
+  ClaimLeased();
+  now_ += kLease;
+  EXPECT_TRUE(leases_.WantBatch());
+  leases_.Offer(batch);
+  EXPECT_EQ(batch.command_count(), 0);
+  EXPECT_FALSE(batch.writes());
+}
+
 TEST_F(LeaseEndsTest, WhileLeasesExistTheNewestRowIsNotOld) {
   ClaimLeased();
   EXPECT_FALSE(leases_.WantBatch());
