@@ -82,18 +82,25 @@ constexpr int kInstanceIndex[] = {
     v1::Instance::kNodeUuidFieldNumber,  v1::Instance::kVmStateFieldNumber,
     v1::Instance::kTaskStateFieldNumber, v1::Instance::kCreatedAtFieldNumber,
     v1::Instance::kUpdatedAtFieldNumber, v1::Instance::kDeletedAtFieldNumber};
-constexpr int kFlavorIndex[] = {
-    v1::Flavor::kIdFieldNumber,          v1::Flavor::kVcpusFieldNumber,
-    v1::Flavor::kMemoryMibFieldNumber,   v1::Flavor::kRootDiskGibFieldNumber,
-    v1::Flavor::kEphemeralDiskGibFieldNumber, v1::Flavor::kSwapMibFieldNumber};
-constexpr int kMigrationIndex[] = {
-    v1::Migration::kUuidFieldNumber,            v1::Migration::kGenerationFieldNumber,
-    v1::Migration::kInstanceUuidFieldNumber,    v1::Migration::kTypeFieldNumber,
-    v1::Migration::kStatusFieldNumber,          v1::Migration::kSourceHostFieldNumber,
-    v1::Migration::kSourceNodeUuidFieldNumber,  v1::Migration::kDestinationHostFieldNumber,
-    v1::Migration::kDestinationNodeUuidFieldNumber, v1::Migration::kOldFlavorIdFieldNumber,
-    v1::Migration::kNewFlavorIdFieldNumber,     v1::Migration::kCreatedAtFieldNumber,
-    v1::Migration::kUpdatedAtFieldNumber};
+constexpr int kFlavorIndex[] = {v1::Flavor::kIdFieldNumber,
+                                v1::Flavor::kVcpusFieldNumber,
+                                v1::Flavor::kMemoryMibFieldNumber,
+                                v1::Flavor::kRootDiskGibFieldNumber,
+                                v1::Flavor::kEphemeralDiskGibFieldNumber,
+                                v1::Flavor::kSwapMibFieldNumber};
+constexpr int kMigrationIndex[] = {v1::Migration::kUuidFieldNumber,
+                                   v1::Migration::kGenerationFieldNumber,
+                                   v1::Migration::kInstanceUuidFieldNumber,
+                                   v1::Migration::kTypeFieldNumber,
+                                   v1::Migration::kStatusFieldNumber,
+                                   v1::Migration::kSourceHostFieldNumber,
+                                   v1::Migration::kSourceNodeUuidFieldNumber,
+                                   v1::Migration::kDestinationHostFieldNumber,
+                                   v1::Migration::kDestinationNodeUuidFieldNumber,
+                                   v1::Migration::kOldFlavorIdFieldNumber,
+                                   v1::Migration::kNewFlavorIdFieldNumber,
+                                   v1::Migration::kCreatedAtFieldNumber,
+                                   v1::Migration::kUpdatedAtFieldNumber};
 // The fields of the body from which HeldIn is derived.
 constexpr int kHeldFields[] = {
     v1::Instance::kNumaCellsFieldNumber, v1::Instance::kMigrationContextFieldNumber,

@@ -129,7 +129,8 @@ template <typename Message>
 void StoryRecorder::TakeRecord(const std::string& bytes, Step* step) {
   const auto put = Parsed<Message>(bytes);
   const auto uuid = placement::Uuid::Parse(put.uuid());
-  TakePart((uuid ? RecordOf(*uuid) : std::nullopt).value_or(0), put.generation(), RowsOf(put), step);
+  TakePart((uuid ? RecordOf(*uuid) : std::nullopt).value_or(0), put.generation(), RowsOf(put),
+           step);
 }
 
 // A switch without default: a new kind of change does not compile until this has decided about it.

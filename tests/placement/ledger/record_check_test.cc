@@ -130,7 +130,9 @@ TEST(RecordCheck, AFieldOfANewerReleaseIsKeptAndNoFinding) {
   EXPECT_THAT(runner.told(), Not(HasSubstr("the record of")));
   EXPECT_THAT(Findings(runner, url), IsEmpty());
   runner.Must(UpdateMigration{kMove, "any", "error", {}, {}});
-  EXPECT_EQ(QueryOne(*database, "SELECT count(*) FROM record WHERE position('\\xa00601' IN content) = 1"), "2");
+  EXPECT_EQ(
+      QueryOne(*database, "SELECT count(*) FROM record WHERE position('\\xa00601' IN content) = 1"),
+      "2");
   EXPECT_THAT(Findings(runner, url), IsEmpty());
 }
 

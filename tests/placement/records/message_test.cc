@@ -96,8 +96,8 @@ TEST(RecordsStored, TheBytesAreThoseOfTheMessage) {
 // The bytes of a newer release have its fields at any place.
 TEST(RecordsStored, ABodyKeepsTheBytesThatWereStored) {
   InstanceRecord record = InstanceFrom(Full<v1::Instance>());
-  const std::string newer = "\xa0\x38\x01";  // field 900
-  const std::string fault("\xba\x01\x06\x98\x3f\x01\x08\x07\x00", 8);  // its field 1011, then its code
+  const std::string newer = "\xa0\x38\x01";                      // field 900
+  const std::string fault = "\xba\x01\x05\x98\x3f\x01\x08\x07";  // its field 1011, then its code
   record.body = newer + fault + record.body;
   const InstancePtr stored = StoredInstanceIn(StoredBytes(record));
   ASSERT_NE(stored, nullptr);
