@@ -46,7 +46,7 @@ class RandomCommands {
   Changes Release();
   Changes ChangeFleet();
   // Defined in random_records.cc:
-  HeldPtr RandomParts();
+  void AddRandomParts(InstanceRecord* instance);
   Changes ChangeInstance();
   Changes RemoveInstance();
   Changes ChangeMigration();

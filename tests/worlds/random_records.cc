@@ -6,6 +6,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
+#include "berth/placement/v1/record.pb.h"
+#include "placement/records/message.h"
 #include "placement/values/migration_status.h"
 #include "tests/worlds/random_commands.h"
 
@@ -20,18 +22,27 @@ const std::string kUnknownField("\x92\x03\x05\0\x01\xff\"\\", 8);
 
 }  // namespace
 
-// What a record may give to its instance.
-HeldPtr RandomCommands::RandomParts() {
-  auto held = std::make_shared<HeldParts>();
-  for (int i = Below(3); i > 0; --i) held->own.insert(absl::StrCat("c0/", Below(4)));
-  if (Below(2) == 0) return held->own.empty() ? nullptr : held;
-  HeldParts::Context& context = held->context.emplace(HeldParts::Context());
-  if (Below(2) == 0) context.migration = MigrationId{Uuid{12, static_cast<uint64_t>(Below(8))}};
-  context.has_old_flavor = Below(2) == 0;
-  context.has_new_flavor = Below(2) == 0;
-  for (int i = Below(3); i > 0; --i) context.before.insert(kTexts[1 + Below(4)]);
-  for (int i = Below(3); i > 0; --i) context.after.insert(absl::StrCat("c1/", Below(4)));
-  return held;
+// Gives the record a body that gives CPUs and devices to its instance.
+void RandomCommands::AddRandomParts(InstanceRecord* instance) {
+  v1::Instance message;
+  message.set_uuid(instance->id.ToString());
+  const auto add_cpus = [this](int cell_id, auto* cells) {
+    v1::GuestCell& cell = *cells->Add();
+    cell.set_host_cell(cell_id);
+    for (int i = Below(3); i > 0; --i) cell.add_reserved_cpus(Below(4));
+  };
+  add_cpus(0, message.mutable_numa_cells());
+  if (Below(2) == 0) {
+    v1::MigrationContext& context = *message.mutable_migration_context();
+    if (Below(2) == 0) context.set_migration_uuid(Uuid{12, Below(8) + 0U}.ToString());
+    if (Below(2) == 0) context.mutable_old_flavor();
+    if (Below(2) == 0) context.mutable_new_flavor();
+    for (int i = Below(3); i > 0; --i) context.add_old_pci_devices()->set_address(kTexts[Below(5)]);
+    add_cpus(1, context.mutable_new_numa_cells());
+  }
+  const InstanceRecord made = InstanceFrom(message);
+  instance->held = made.held;
+  instance->body = made.body;
 }
 
 // An instance is made, or its record changes; sometimes with a claim, or with a migration of it, in
@@ -53,8 +64,8 @@ Changes RandomCommands::ChangeInstance() {
   instance.task_state = kTexts[Below(5)];
   instance.flavor = {Below(9), Below(9000), Below(40), Below(3), Below(512)};
   instance.flavor_id = kTexts[Below(5)];
-  if (Below(3) == 0) instance.held = RandomParts();
-  if (Below(3) > 0) instance.body = kUnknownField;
+  if (Below(3) == 0) AddRandomParts(&instance);
+  if (Below(3) > 0) instance.body += kUnknownField;
   instance.created_at = absl::FromUnixMicros(1'763'632'672'000'001);
   instance.updated_at = instance.created_at + absl::Microseconds(++next_id_);
   if (instance.vm_state == kDeletedState) instance.deleted_at = instance.updated_at;

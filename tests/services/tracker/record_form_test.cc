@@ -170,7 +170,7 @@ TEST(RecordForm, BothRefuseTheSameRecords) {
       {"instance.node_uuid", [](pb::Instance* i) { i->clear_host(); }},
       {"", [](pb::Instance* i) { i->mutable_flavor()->set_id(std::string(60 << 10, 'x')); }},
       {"instance",
-       [](pb::Instance* i) { i->mutable_flavor()->set_id(std::string(64 << 10, 'x')); }},
+       [](pb::Instance* i) { i->mutable_flavor()->set_id(std::string((64 << 10) + 1, 'x')); }},
       {"instance",
        [](pb::Instance* i) {
          (*i->mutable_image()->mutable_properties())["x"] = std::string(64 << 10, 'x');
