@@ -55,8 +55,8 @@ std::vector<int> NumbersAt(const Fields& fields, int number) {
     if (field.number() != number) continue;
     if (field.type() == UnknownField::TYPE_VARINT) {
       numbers.push_back(static_cast<int>(field.varint()));
-      continue;
     }
+    if (field.type() != UnknownField::TYPE_LENGTH_DELIMITED) continue;
     uint64_t value = 0;
     int shift = 0;
     for (const char byte : field.length_delimited()) {
@@ -70,6 +70,9 @@ std::vector<int> NumbersAt(const Fields& fields, int number) {
   }
   return numbers;
 }
+
+// To protobuf, a field of another type than record.proto says is not there.
+bool HasMessage(const Fields& fields, int number) { return !TextsAt(fields, number).empty(); }
 
 bool Has(const Fields& fields, int number) {
   for (int i = 0; i < fields.field_count(); ++i) {
@@ -144,14 +147,14 @@ std::string FaultOf(const InstanceRecord& instance) {
   }
   const HeldParts& held = HeldOf(instance);
   const std::string context = TextAt(*body, kContext);
-  bool agrees =
-      AreSame(held.own, PartsIn(*body, kOwn)) && held.context.has_value() == Has(*body, kContext);
+  bool agrees = AreSame(held.own, PartsIn(*body, kOwn)) &&
+                held.context.has_value() == HasMessage(*body, kContext);
   if (agrees && held.context) {
     const std::unique_ptr<const Fields> fields = FieldsOf(context);
     agrees = fields != nullptr && AreSame(held.context->before, PartsIn(*fields, kBefore)) &&
              AreSame(held.context->after, PartsIn(*fields, kAfter)) &&
-             held.context->has_old_flavor == Has(*fields, 2) &&
-             held.context->has_new_flavor == Has(*fields, 3);
+             held.context->has_old_flavor == HasMessage(*fields, 2) &&
+             held.context->has_new_flavor == HasMessage(*fields, 3);
   }
   return agrees ? "" : "has other CPUs, devices or units in its index than in its body";
 }
@@ -213,6 +216,7 @@ class FieldText {
     const std::unique_ptr<const Fields> fields = FieldsOf(timestamp);
     int64_t micros = 0;
     for (int i = 0; fields && i < fields->field_count(); ++i) {
+      if (fields->field(i).type() != UnknownField::TYPE_VARINT) continue;
       const auto value = static_cast<int64_t>(fields->field(i).varint());
       micros += fields->field(i).number() == 1 ? value * 1'000'000 : value / 1'000;
     }
@@ -237,12 +241,13 @@ class FieldText {
 std::vector<std::string> FaultyRecords(const Records& records) {
   std::vector<std::string> faults;
   const auto add = [&](absl::string_view kind, const auto& record) {
+    if (faults.size() >= kFaultsMax) return false;
     const std::string fault = FaultOf(*record);
     if (!fault.empty()) {
       faults.push_back(
           absl::StrCat("the record of ", kind, " ", record->id.ToString(), " ", fault));
     }
-    return faults.size() < kFaultsMax;
+    return true;
   };
   records.instances().ForEach(
       [&](InstanceId, const InstancePtr& record) { return add("instance", record); });

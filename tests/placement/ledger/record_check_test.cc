@@ -107,6 +107,10 @@ TEST(RecordCheck, ABodyAgreesWithItsIndex) {
               HasSubstr("has a field of its index in its body"));
   EXPECT_THAT(fault_of([](InstanceRecord& r) { r.body += "\x8a\x01\x03\x0a\x01z"; }),  // a device
               HasSubstr("other CPUs, devices or units"));
+  // To protobuf, fields of a wrong type are not there: a cell's number, and a context.
+  const std::string cell("\x5a\x09\x09\xff\xff\xff\xff\xff\xff\xff\xff", 11);
+  EXPECT_EQ(fault_of([&](InstanceRecord& r) { r.body += cell; }), "");
+  EXPECT_EQ(fault_of([](InstanceRecord& r) { r.body += "\x68\x01"; }), "");
   EXPECT_THAT(fault_of([](InstanceRecord& r) {
                 auto held = std::make_shared<HeldParts>();
                 held->own = {"c0/1"};
@@ -129,7 +133,7 @@ TEST(RecordCheck, AFieldOfANewerReleaseIsKeptAndNoFinding) {
   LedgerRunner runner(OptionsFor(url), false);
   EXPECT_THAT(runner.told(), Not(HasSubstr("the record of")));
   EXPECT_THAT(Findings(runner, url), IsEmpty());
-  runner.Must(UpdateMigration{kMove, "any", "error", {}, {}});
+  runner.Must(UpdateMigration{kMove, "accepted", "error", {}, {}});
   EXPECT_EQ(
       QueryOne(*database, "SELECT count(*) FROM record WHERE position('\\xa00601' IN content) = 1"),
       "2");
