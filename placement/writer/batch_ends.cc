@@ -182,6 +182,7 @@ bool BatchEnds::Settle(Batch& batch) {
 void BatchEnds::ForgetOutcomes(const Batch& batch) {
   std::vector<PendingPtr> unknown;
   for (const PendingPtr& pending : batch.Commands()) {
+    pending->may_be_done = true;
     if (!KeyOf(pending->command)) unknown.push_back(pending);
   }
   parts_.health.Tell(absl::StrCat("the log row of a batch in doubt was deleted: the outcome of ",

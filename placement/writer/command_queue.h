@@ -33,6 +33,8 @@ struct Pending {
   absl::AnyInvocable<void(Decision)> done;       // belongs to the thread that moved it to kAnswered
   std::atomic<Phase> phase{Phase::kWaiting};
   int losses = 0;  // how many of its batches had an unknown outcome; used by the writer alone
+  // Its batch may have taken effect, and only deciding it again tells. Used by the writer alone.
+  bool may_be_done = false;
   int weight = 1;  // see WeightOf
 
   // Moves the command from kWaiting to kBegun. Returns true if it is in kBegun now, even if it was

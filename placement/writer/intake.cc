@@ -58,6 +58,7 @@ Batch::Verdict Intake::Offer(const PendingPtr& pending, bool first, bool others_
   if (!MayDecide(*pending)) return Batch::Verdict::kTooBig;
   const Batch::Verdict verdict =
       batch.Offer(pending, options_.batch_rows_max, first && turns_->MayBeLarge(others_wait));
+  if (verdict == Batch::Verdict::kDecided) pending->may_be_done = false;
   // If the batch is full before its first command, then the release of leases has filled it. Leases
   // may end all the time and fill the next shared batch, too, so the command gets a batch of its
   // own.
@@ -129,7 +130,8 @@ void Intake::TakeBack(Batch& batch) {
 void Intake::Refuse(const std::vector<PendingPtr>& commands, absl::Status status) {
   std::vector<Answer> answers;
   for (const PendingPtr& pending : commands) {
-    std::optional<Answer> answer = pending->Settle(OnlyStatus(status));
+    std::optional<Answer> answer =
+        pending->Settle(OnlyStatus(pending->may_be_done ? OutcomeUnknown() : status));
     if (answer) answers.push_back(*std::move(answer));
   }
   // Drops this thread's reference to the status, so that only the answers refer to it.

@@ -172,6 +172,15 @@ TEST_F(IntakeTest, TheQueueKnowsWhatIsBegun) {
                                 "next DEADLINE_EXCEEDED"}));
 }
 
+TEST_F(IntakeTest, WhatMayBeDoneIsRefusedAsUnknownUntilItIsDecidedAgain) {
+  for (const char* name : {"first", "second"}) PushProvider(name)->may_be_done = true;
+  const std::vector<PendingPtr> first = queue_.Take(1, absl::ZeroDuration());
+  EXPECT_TRUE(intake_.DecideAll(first, true, batch_));
+  intake_.Refuse(first, NotDone("no"));
+  intake_.RefuseAll(NotDone("no"));
+  EXPECT_EQ(Answers(), (Strings{"first UNAVAILABLE", "second DEADLINE_EXCEEDED"}));
+}
+
 TEST_F(IntakeTest, RefuseAllReachesTheQueueAndWhatWaitsForABatchOfItsOwn) {
   PushLookUp("alone")->Begin();
   intake_.PutBack(Take());
