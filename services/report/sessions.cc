@@ -290,10 +290,10 @@ int64_t ReportSessions::DispatchServices(const placement::Changes& changes) {
   using namespace placement;  // NOLINT: the kinds of changes, all of them
   const EachKind dispatch{
       [&](const ServicePut& put) {
-        DispatchService({put.service->host, put.service->binary}, put.service.get());
+        DispatchService({put.service->host, put.service->binary});
       },
       [&](const ServiceRemoved& gone) {
-        DispatchService({gone.host, gone.binary}, nullptr);
+        DispatchService({gone.host, gone.binary});
       },
       Ignore<NodePut, NodeRemoved>(),  // the Welcome tells a tracker about its nodes
       Ignore<InstancePut, InstanceRemoved, MigrationPut, MigrationRemoved>(),
@@ -303,8 +303,7 @@ int64_t ReportSessions::DispatchServices(const placement::Changes& changes) {
   return static_cast<int64_t>(changes.size());
 }
 
-void ReportSessions::DispatchService(const Liveness::Key& key,
-                                     const placement::ServiceRecord* service) {
+void ReportSessions::DispatchService(const Liveness::Key& key) {
   recorder_->liveness().NoteChange(key);
   TrackerStreamPtr owner;
   {
@@ -312,9 +311,11 @@ void ReportSessions::DispatchService(const Liveness::Key& key,
     owner = connections_.OwnerOf(key);
   }
   if (owner == nullptr) return;
+  const placement::StatePtr state = ledger_->Newest();
+  const auto* const service = state->services().Find(key);
   if (service == nullptr) {
     owner->End(Deleted(key));
-  } else if (service->incarnation != owner->incarnation()) {
+  } else if ((*service)->incarnation != owner->incarnation()) {
     owner->End(Fenced(key.first));
   }
 }

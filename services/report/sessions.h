@@ -113,9 +113,9 @@ class ReportSessions {
   // Tells the Liveness, and the streams that must end, which services `changes` writes or removes.
   // Returns how many changes there are.
   int64_t DispatchServices(const placement::Changes& changes);
-  // Ends the stream of the service if `service`, which is its record, names a new tracker process,
-  // or is null because the record was removed (T-384).
-  void DispatchService(const Liveness::Key& key, const placement::ServiceRecord* service);
+  // Ends the stream of the service if the newest record of the service names another tracker process,
+  // or if there is none (T-384). A change that is dispatched late may be older than the stream.
+  void DispatchService(const Liveness::Key& key);
   void OrderSnapshots(placement::BootTime now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   placement::Ledger* const ledger_;
