@@ -12,7 +12,8 @@
 
 namespace berth::placement {
 
-// Who begins an epoch, and the reason that the operator gives. The log keeps both.
+// The call by which an operator begins an epoch. The log row of the epoch keeps all fields but
+// expected_head.
 struct EpochStart {
   std::string actor;
   std::string request_id;  // empty: none given
@@ -21,18 +22,20 @@ struct EpochStart {
   std::shared_ptr<const std::string> method = nullptr;  // as in Command
 };
 
-// Begins a new epoch on `database` and returns its first state. Takes the ledger's lock, loads the
-// tables, and appends a log row. The new epoch is later than the epoch in the database and the
-// epoch of `lost`, the newest position that this process knows. The counter of commands and the
-// catalog's next ids are raised far enough that no number from the lost part of the log is used
-// again.
+// Begins a new epoch in `database` and returns the first state of the epoch. Takes the ledger's
+// lock, loads the tables, and appends a log row without changes. `lost`: the newest position that
+// this process knows. The new epoch is later than that of `lost` and that of the newest log row.
+// The counter of commands and the catalog's next ids are raised so far above those of `lost` and of
+// that row that no number from the lost part of the log is used again. REQUIRES: the schema is that
+// of this release, and no transaction is open.
 //
 // Fails
-// - with kAborted, if the newest log row is not the expected one;
+// - with kAborted / CONCURRENT_UPDATE, if the newest log row does not have the revision
+//   expected_head;
 // - with kDeadlineExceeded without a reason, if the connection broke during the commit, so that
 //   nobody knows whether the epoch has begun;
-// - else as Database::Run and LoadState do. After any failure but kDeadlineExceeded, nothing was
-//   written.
+// - else as Database::Run and LoadState do. After any failure but kDeadlineExceeded, the tables are
+//   as before.
 absl::StatusOr<State> BeginEpoch(Database& database, const Position& lost, const EpochStart& start);
 
 }  // namespace berth::placement

@@ -1,21 +1,21 @@
-// Ledger: decides every write to placement, in one order, and makes the write durable in
-// PostgreSQL.
+// Ledger: decides the writes that are submitted to this process, makes those that it accepts
+// durable in PostgreSQL, and gives readers the newest state.
 //
-// Ledger owns the threads of the writer and the answerer, and the connections to PostgreSQL. All
-// methods may be called from any thread. Submit never blocks: each command is answered exactly
-// once, from the answering thread or the writer's, after the commit of the command's batch. Answers
-// are given one at a time. Readers take published states, which never change. Ledger has no loop
-// for Follow and Watchdog: services/ calls them again and again.
+// Ledger owns the threads of the writer and the answerer, and connections to PostgreSQL. All
+// methods may be called from any thread. Readers take published states, which never change. Ledger
+// has no loop for Follow and Watchdog: its owner calls them again and again.
 //
-// Invariants, true at every published revision:
-//   1. The state in memory, the tables and the log agree.
-//   2. For each provider and class, used <= capacity. The only exception: an operator lowered the
-//      capacity below the use. No command raises the use of such a class (P-4, P-132).
-//   3. Revisions are consecutive: the state at revision R contains the changes of all log rows up
-//      to R and of none after R.
-//   4. A batch takes effect only if it was decided on the state of the newest log row. The writer
-//      decides it while it holds the ledger's lock, or PostgreSQL compares the two rows under the
-//      lock (roads.h).
+// Invariants, as long as only placement changes the database:
+//   1. At each published revision, the state in memory, the tables and the log agree.
+//   2. No command raises the use of an existing inventory above the capacity (P-4, P-132). A use
+//      may be above the capacity for another reason, for example because the inventory became
+//      smaller.
+//   3. Revision numbers are consecutive: the state at revision R contains the changes of all log
+//      rows up to R and of none after R.
+//   4. A batch takes effect only if it was decided on the state of the newest log row. Either the
+//      writer decides the batch while it holds the ledger's lock; or PostgreSQL compares, under
+//      this lock, the newest log row with the row of the state on which the batch was decided
+//      (roads.h).
 #ifndef BERTH_PLACEMENT_LEDGER_LEDGER_H_
 #define BERTH_PLACEMENT_LEDGER_LEDGER_H_
 
@@ -52,32 +52,36 @@ class Writer;
 class Ledger {
  public:
   // Connects to the database, applies the steps of the schema that the database lacks, loads the
-  // state and starts the threads. A database whose schema is newer than this release is refused
-  // with kFailedPrecondition (schema.h).
+  // state and starts the threads. If the database has lost the position in the file
+  // (LedgerOptions::position_path), recovery is required from the start. Fails as ConnectToPrimary,
+  // BringUpToDate and LoadState do; for example with kFailedPrecondition if a newer release has
+  // changed the schema.
   static absl::StatusOr<std::unique_ptr<Ledger>> Open(const LedgerOptions& options);
-  // Calls Stop, which waits at most 5 s for the outcomes of begun commands.
+  // Calls Stop, with a `settle_until` 5 s from now.
   ~Ledger();
 
-  // Queues `command`. `done` receives the decision about the command.
+  // Queues `command`; never waits for the database. Calls `done` exactly once, with the decision.
+  // If Submit refuses the command, it calls `done` before it returns. Else another thread calls
+  // `done` (Answerer). `cancelled` may be null.
   //
-  // The status of the decision is OK, or a refusal by the command's rule (the rule documents their
-  // order), or one of these:
-  //   kUnavailable        Nothing was done, retry later: the queue is full, the ledger is stopping,
-  //                       there is no database, or the connection broke twice while the command was
-  //                       written. In the first three cases `done` is called on this thread, before
-  //                       Submit returns.
-  //   kFailedPrecondition RECOVERY_REQUIRED: the database went back in time. Nothing was done.
-  //   kInvalidArgument    REQUEST_ID_REUSED: the request id was used before with another body.
+  // The status of the decision is OK, or a refusal by the rule of the command (the rule documents
+  // the order; for a FindRequest see command.h), or one of these:
+  //   kUnavailable        Writes are refused at present, the queue is full, the ledger is stopping,
+  //                       or the connection broke twice while the command was written.
+  //   kFailedPrecondition RECOVERY_REQUIRED: the database went back in time.
+  //   kInvalidArgument    REQUEST_ID_REUSED: the request id is kept for a command with another
+  //                       body.
   //   kFailedPrecondition REQUEST_CANCELLED: the request id was cancelled before (FindRequest).
+  //   kDataLoss           The answer that is kept under the request id cannot be read.
   //   kDeadlineExceeded   DEADLINE_BEFORE_START: `deadline` passed before a batch began with the
-  //                       command. Nothing was done.
-  //   kDeadlineExceeded   Without a reason: the outcome is unknown, because `deadline` passed later
-  //                       or the log no longer tells the outcome. The caller can ask by request id.
-  //   kCancelled          `*cancelled` was set before a batch began with the command. Nothing was
-  //                       done.
-  //   kInternal           PostgreSQL refused the write, even in a batch with this command alone.
-  //                       Nothing was done, and an operator was told.
-  // Nothing was written if the status is neither OK nor kDeadlineExceeded without a reason.
+  //                       command.
+  //   kDeadlineExceeded   Without a reason: the outcome is unknown. The caller can ask by request
+  //                       id (FindRequest).
+  //   kCancelled          `*cancelled` was set before a batch began with the command.
+  //   kInternal           PostgreSQL refused the write, even in a batch with this command alone. An
+  //                       operator was told.
+  // The command has written nothing if the status is neither OK nor kDeadlineExceeded without a
+  // reason.
   //
   // REQUIRES: every string in `command` is valid UTF-8 without U+0000.
   void Submit(Command command, BootTime deadline, std::shared_ptr<std::atomic<bool>> cancelled,
@@ -85,72 +89,85 @@ class Ledger {
 
   // The newest published state; never null.
   StatePtr Newest() const;
-  // The newest published state. Fails with kUnavailable (reason STALE) if the last successful poll
-  // or commit began longer ago than LedgerOptions::staleness_max.
+  // The newest published state. Fails with kUnavailable / STALE if the state may have been out of
+  // date for longer than LedgerOptions::staleness_max (Publisher::staleness).
   absl::StatusOr<StatePtr> Fresh() const;
-  // Calls `ready` once, with a state at `minimum` or later, or with
+  // Calls `ready` once: with a published state at `minimum` or later, or with one of these:
   //   kOutOfRange         EPOCH_UNKNOWN: the epoch of `minimum` has not begun
   //   kFailedPrecondition REVISION_LOST: the database lost `minimum` before a new epoch began
-  //   kUnavailable        TOO_MANY_WAIT: LedgerOptions::awaits_max readers wait already
-  //   kUnavailable        the state is stale, or the ledger stops
+  //   kUnavailable        `minimum` is not reached, and the ledger stops
+  //   kUnavailable        TOO_MANY_WAIT: `minimum` is not reached, and LedgerOptions::awaits_max
+  //                       readers wait already
+  //   kUnavailable        STALE: `minimum` is reached, but Fresh fails
   //   kDeadlineExceeded   REVISION_NOT_REACHED: `deadline` passed first
   // `ready` runs on this thread or on the answering thread, and must be quick.
   void AwaitRevision(Revision minimum, BootTime deadline,
                      absl::AnyInvocable<void(absl::StatusOr<StatePtr>)> ready);
-  // The state at exactly `revision` if it is one of the last 8 published states; else null.
+  // The state at exactly `revision`, if that state is still kept; else null. The newest 8 published
+  // states are kept, but none from before the last load of the tables.
   StatePtr Recent(Revision revision) const;
 
-  // One step of the follower: reads the log rows after the published state, applies them, and
-  // returns their number. The caller repeats the step: every 2 ms while rows come, else less often,
-  // down to every 100 ms.
+  // One step of the follower: reads at most 256 log rows, applies those that the published state
+  // lacks, and returns how many it applied. If the log does not show what follows the published
+  // state, loads all tables instead. Sets and ends alarms (Health). Waits for the database. To be
+  // repeated: every few milliseconds while rows come, else every 100 ms. Fails as ConnectToPrimary,
+  // CatchUp and LoadState do, or with kFailedPrecondition if the log has too new a format.
   absl::StatusOr<int> Follow();
-  // One step of the watchdog: shuts a connection that makes no progress, answers commands and
-  // readers whose deadline has passed, and frees states that are no longer recent. Never waits.
-  // Must run on another thread than Follow, because Follow may wait for the database.
+  // One step of the watchdog: ends calls to the database that last too long, answers commands and
+  // readers whose deadline has passed, and frees what is no longer needed. Does not wait for the
+  // database. Not to be called on a thread that calls Follow, StartEpoch or FindLoss, because the
+  // watchdog ends their hanging calls.
   void Watchdog();
 
-  // After RECOVERY_REQUIRED: begins a new epoch with the tables as they are. The counter of
-  // commands rises by 2^40 and the catalog's next ids by 2^20, so that no number from the lost part
-  // of the log is used again. Fails
-  // - with kFailedPrecondition, if no recovery is required;
-  // - with kAborted, if the newest revision of the database is not the expected one, so that two
-  //   operators cannot begin two epochs;
-  // - else as BeginEpoch does.
+  // Ends a required recovery: brings the schema up to date, begins a new epoch with the tables as
+  // they are (BeginEpoch), and publishes its first state. Waits for the database while it loads the
+  // tables. Fails
+  // - with kFailedPrecondition / WRONG_LEDGER_STATE, if no recovery is required;
+  // - as ConnectToPrimary and BringUpToDate do;
+  // - as BeginEpoch does: if the database does not have the revision that the operator saw, no
+  //   epoch begins. So two operators cannot begin two epochs.
   absl::Status StartEpoch(const EpochStart& start);
-  // After RECOVERY_REQUIRED: the differences between the last good state of this process and the
-  // newest revision of the database. Changes nothing in the database. Fails
+  // While recovery is required: the differences between the published state, which is the last good
+  // state of this process, and the database. If the database was restored while this process was
+  // down, the published state is the restored one, and does not show what was lost. Fails
   // - with kFailedPrecondition / WRONG_LEDGER_STATE, if no recovery is required, or if the tables
   //   are those of an older release and cannot be read: StartEpoch brings them up to date;
-  // - else as LoadState does.
-  // Blocks while it reads the tables. A second call at the same revision returns the result of the
-  // first call.
+  // - else as ConnectToPrimary, ReadSchemaVersion and LoadState do.
+  // Waits for the database. Does not read the tables again if the newest log row is still that of
+  // the last result: then returns this result.
   absl::StatusOr<LossPtr> FindLoss();
-  // The result of the last FindLoss, if that was at the newest revision of the database that this
-  // process knows of; it asks the database every 100 ms. Null: only FindLoss can tell. Fails with
-  // kFailedPrecondition / WRONG_LEDGER_STATE if no recovery is required. Never waits.
+  // The last result of FindLoss, if this process has seen no change of the database since then;
+  // else null: call FindLoss. Fails with kFailedPrecondition / WRONG_LEDGER_STATE if no recovery is
+  // required. Does not wait for the database.
   absl::StatusOr<LossPtr> KnownLoss() const;
 
-  // The newest position, for the file that the options name. None while a position is known to be
-  // lost, so that the file keeps the lost position. The caller writes it (PositionFile) every
-  // second and after Stop, on a thread that may wait for the disk.
+  // The position to write into the file (LedgerOptions::position_path): the newest one. None while
+  // recovery is required because the database lost the position in the file: the file then keeps
+  // this position. To be written by the caller (PositionFile) about every second and after Stop, on
+  // a thread that may wait for the disk.
   std::optional<Position> PositionToKeep() const;
 
   Feed& feed();
   LedgerHealth health() const;
 
-  // Refuses new commands, waits until `settle_until` at most for the outcomes of the commands that
-  // a batch has begun to decide, and ends both threads. A command whose outcome is then still
-  // unknown gets kDeadlineExceeded without a reason. A second call does nothing.
+  // Refuses new commands. Waits, at most until `settle_until`, for the outcomes of the commands
+  // that a batch has begun. Then the unanswered commands get kDeadlineExceeded without a reason if
+  // their outcome is unknown, else kUnavailable; the waiting readers get kUnavailable. Makes the
+  // calls to the database fail that run in Follow, StartEpoch and FindLoss, and ends both threads.
+  // To end the writer's thread may take longer, for example while it connects. Stop may be called
+  // again after it has returned, but never from a callback.
   void Stop(BootTime settle_until);
 
  private:
-  // `lost`: a position that the database has lost; an operator must then act. None: nothing is
-  // lost.
+  // `lost`: the position in the file, if the database has lost it; recovery is then required. None:
+  // nothing is known to be lost.
   Ledger(const LedgerOptions& options, StatePtr first, const std::optional<Position>& lost);
-  // Whether the writer can reach the database, so that new commands may be queued.
+  // False: new commands are refused, because the writer does not reach the database, or is slow to
+  // connect.
   bool Reachable() const;
-  // Reads the tables for FindLoss. If they are those of an older release and cannot be read, tells
-  // an operator why, once per recovery, because readers call FindLoss as often as they like.
+  // Reads the tables for FindLoss. If they cannot be read and their schema is that of an older
+  // release, fails with WRONG_LEDGER_STATE and tells an operator why. Tells this once per recovery,
+  // because readers call FindLoss as often as they like.
   absl::StatusOr<State> LoadAsItIs(Database& database);
 
   const LedgerOptions options_;
@@ -161,10 +178,11 @@ class Ledger {
   const std::unique_ptr<Writer> writer_;
   const std::unique_ptr<Follower> follower_;
   DatabaseWatch watch_;                       // watches the connections of StartEpoch and FindLoss
-  std::atomic<bool> told_unreadable_{false};  // an operator knows why LoadAsItIs fails
-  Mutex loading_;  // held by FindLoss: one call compares at a time; taken before loss_mutex_
+  std::atomic<bool> told_unreadable_{false};  // LoadAsItIs has told an operator, in this recovery
+  Mutex loading_;  // held by FindLoss, so that one call runs at a time; taken before loss_mutex_
   mutable Mutex loss_mutex_;
-  // The last result of FindLoss. Empty again when no recovery is required.
+  // The last result of FindLoss. Null if there is none, or if the watchdog has seen since that no
+  // recovery is required.
   LossPtr loss_ ABSL_GUARDED_BY(loss_mutex_);
 };
 

@@ -18,8 +18,10 @@ struct EntityKey {
   friend auto operator<=>(const EntityKey&, const EntityKey&) = default;
 };
 
-// The keys of the entities that only one of the states has, or that differ between the states; in
-// ascending order. The usage of a provider is compared only if both states have the provider.
+// The keys of the entities that only one of the states has, or that differ between the states; each
+// once, in ascending order. The usage of a provider is compared only if both states have the
+// provider. Not compared: the leases of consumers, and the times at which providers and consumers
+// were created and updated.
 std::vector<EntityKey> Differences(const State& a, const State& b);
 
 struct Loss {

@@ -1,6 +1,7 @@
-// The records of nodes as texts, with which the self-check compares memory and tables. There is one
-// text for each node in memory, and a statement that makes the same texts from the table. Of the long
-// parts of a record, a text has only a digest or the length. Pure.
+// The nodes as texts, by which the self-check compares the state in memory with the table `node`:
+// one text for each node in memory, and a statement that makes the same texts from the table. Of
+// facts and account, a text has only the lengths. A text has neither the times nor the reported
+// providers of the record. Pure.
 #ifndef BERTH_PLACEMENT_LEDGER_NODE_TEXTS_H_
 #define BERTH_PLACEMENT_LEDGER_NODE_TEXTS_H_
 
@@ -12,8 +13,8 @@
 namespace berth::placement {
 
 struct NodeTexts {
-  std::string sql;  // the statement that makes the texts from the table
-  absl::flat_hash_set<std::string> memory;
+  std::string sql;                          // the statement that makes the texts from the table
+  absl::flat_hash_set<std::string> memory;  // the texts of the nodes in memory
 };
 
 NodeTexts NodeTextsOf(const State& state);

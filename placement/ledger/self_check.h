@@ -1,8 +1,8 @@
 // Self-check: compares the state in memory, the tables and the log of one ledger.
 //
-// The self-check uses its own connection and its own SQL in one REPEATABLE READ snapshot, and
-// shares no code with the writer, so that it finds errors of the writer. It is slow, and meant for
-// operators and tests. May be called from any thread.
+// The self-check reads the database in one REPEATABLE READ snapshot, with a connection and SQL of
+// its own. It does not use the code that writes and loads the tables, so that it can find errors of
+// that code. It is slow, and meant for operators and tests. May be called from any thread.
 #ifndef BERTH_PLACEMENT_LEDGER_SELF_CHECK_H_
 #define BERTH_PLACEMENT_LEDGER_SELF_CHECK_H_
 
@@ -18,19 +18,18 @@ namespace berth::placement {
 
 struct SelfCheckReport {
   Revision revision;
-  int64_t providers = 0, consumers = 0, log_rows = 0;  // how many were compared
-  std::vector<std::string> findings;  // in words, 100 at most; empty: no difference
+  int64_t providers = 0, consumers = 0, log_rows = 0;  // how many the tables have
+  std::vector<std::string> findings;  // in words, 100 at most; empty: no fault was found
 };
 
-// Compares at the newest committed revision:
-//   - the usage of each provider with the sum of what consumers hold, with its capacity and with
-//     its over-committed flag
-//   - each row of the tables with the state in memory
-//   - parents, names and references within the tables
-//   - the revisions and batch ids of the log, which must have no gap
-// Fails with kUnavailable if the database cannot be read, or if no published state has the revision
-// of the tables.
-// If `watch` is not null, the connection is added to it, so that it can end a call that hangs.
+// Checks, at the newest committed revision:
+//   - the tables alone (table_rules.h): for example the use of each provider against the sum of
+//     what consumers hold, and the log, which must have no gap
+//   - the entities in the tables against those in memory, with most of their fields
+//   - the newest log row against the batch and the number of commands in memory
+//   - the records in memory alone (FaultyRecords)
+// Fails with kUnavailable if the database cannot be read, or if this process does not publish the
+// revision of the tables soon. If `watch` is not null, adds the connection to `watch`.
 absl::StatusOr<SelfCheckReport> SelfCheck(Ledger& ledger, const std::string& database_url,
                                           DatabaseWatch* watch = nullptr);
 

@@ -1,4 +1,4 @@
-// The rules that the tables alone must obey, whatever is in memory, as the self-check asks them.
+// The rules by which the self-check tests the tables alone, without the state in memory.
 #ifndef BERTH_PLACEMENT_LEDGER_TABLE_RULES_H_
 #define BERTH_PLACEMENT_LEDGER_TABLE_RULES_H_
 
@@ -8,8 +8,8 @@
 namespace berth::placement {
 
 struct TableRule {
-  absl::string_view breach;  // what a breach of the rule is, in words
-  absl::string_view sql;     // a statement that returns a text for each breach
+  absl::string_view breach;  // what is wrong if the rule is broken, in words
+  absl::string_view sql;     // a statement that returns a text for each breach, or for one
 };
 
 absl::Span<const TableRule> TableRules();

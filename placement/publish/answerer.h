@@ -1,9 +1,9 @@
-// Answerer: calls the callbacks of submitted commands and waiting readers on a thread of its own,
-// so that the writer can start its next batch at once.
+// Answerer: gives answers and makes other calls, mostly on a thread of its own, so that the writer
+// can start its next batch at once.
 //
-// Owns the thread. Thread-safe. One call is made at a time. Answers are given in the order of
-// posting, and other calls are made in the order of posting. But an answer may be given before a
-// call that was posted earlier.
+// Owns the thread. Thread-safe. Until Stop has ended the thread, one callback runs at a time,
+// answers are given in the order of Post and Give, and calls are made in the order of Post. But an
+// answer may be given before a call that was posted earlier.
 #ifndef BERTH_PLACEMENT_PUBLISH_ANSWERER_H_
 #define BERTH_PLACEMENT_PUBLISH_ANSWERER_H_
 
@@ -16,7 +16,7 @@
 
 namespace berth::placement {
 
-// A decision and the callback that shall receive it.
+// The decision about a command. To give the answer means to call `done` with `decision`.
 struct Answer {
   absl::AnyInvocable<void(Decision)> done;
   Decision decision;
@@ -29,13 +29,13 @@ class Answerer {
   ~Answerer();
 
   void Post(std::vector<Answer> answers);
-  // Gives `answers` on this thread if the answering thread has nothing to do; else posts them.
-  // Waking a thread costs more than giving few answers.
+  // If a callback runs or waits, posts `answers`. Else gives them on the caller's thread. For few
+  // answers: to wake the answering thread would cost more than to give them.
   void Give(std::vector<Answer> answers);
   void Post(absl::AnyInvocable<void()> call);
-  // Gives all answers and makes all calls that were posted, then ends the thread. What is posted
-  // later runs on the thread that posts it, before Post returns. A second Stop does nothing. Not to
-  // be called from the answering thread.
+  // Waits until all answers that were posted are given and all calls that were posted are made.
+  // Then ends the thread. What is posted after that runs on the thread that posts it, before Post
+  // returns. A Stop after the first has returned does nothing. Not to be called from a callback.
   void Stop();
 
  private:
@@ -46,7 +46,7 @@ class Answerer {
   CondVar changed_;
   std::vector<Answer> answers_ ABSL_GUARDED_BY(mutex_);
   std::vector<absl::AnyInvocable<void()>> calls_ ABSL_GUARDED_BY(mutex_);
-  bool busy_ ABSL_GUARDED_BY(mutex_) = false;  // a thread makes calls
+  bool busy_ ABSL_GUARDED_BY(mutex_) = false;  // a callback runs, or is about to
   bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
   bool ended_ ABSL_GUARDED_BY(mutex_) = false;
   std::thread thread_;

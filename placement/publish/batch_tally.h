@@ -11,16 +11,16 @@ namespace berth::placement {
 
 struct BatchTally {
   int64_t refusals = 0;
-  // Counts of the commands that give allocations to a consumer ("claims"): those that were done,
-  // those that were refused because of missing capacity or a missing candidate, and those that were
-  // refused for another reason.
+  // Counts of claims. A claim here is a PlaceClaims, or a SetAllocations with at least one
+  // allocation. Counted separately: the claims that were done, those that were refused with the
+  // reason CAPACITY_EXCEEDED or NO_CANDIDATE, and those that were refused otherwise.
   int64_t claims_done = 0, claims_without_room = 0, claims_refused = 0;
-  // Refusals because the command named an old generation of a provider, or of a consumer.
+  // Refusals with the reason PROVIDER_GENERATION_CONFLICT, or CONSUMER_GENERATION_CONFLICT.
   int64_t provider_conflicts = 0, consumer_conflicts = 0;
 
-  // Counts the command `body`, which was decided with `status`. A FindRequest is not counted. Not
-  // to be called for an answer that was kept under a request id: that command was counted when it
-  // was decided.
+  // Counts the outcome `status` of the command `body`. Counts nothing for a FindRequest, nor for a
+  // command that was done and is no claim. Not to be called for an answer that was kept under the
+  // request id of an earlier command (Decision::replayed), so that no command counts twice.
   void Add(const CommandBody& body, const absl::Status& status);
 };
 

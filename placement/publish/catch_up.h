@@ -1,8 +1,8 @@
-// Catching up: reads the log rows that other processes wrote and applies them to the published
-// state.
+// Catching up: reads the log rows after the published state, and applies them to it. Mostly other
+// processes have written these rows.
 //
-// Two threads catch up. The writer holds the ledger's lock and needs the state of the newest row.
-// The follower does not hold the lock. Both may catch up at the same time: see Publisher.
+// The writer catches up while it holds the ledger's lock, to reach the state of the newest row. The
+// follower catches up without the lock. The two may do so at the same time: see Publisher.
 #ifndef BERTH_PLACEMENT_PUBLISH_CATCH_UP_H_
 #define BERTH_PLACEMENT_PUBLISH_CATCH_UP_H_
 
@@ -16,32 +16,34 @@
 namespace berth::placement {
 
 enum class CaughtUp {
-  kAll,        // the published state has reached the newest row of the log
+  kAll,        // the published state has reached the end of the log that was read
   kSome,       // the log may have more rows: call again
-  kReload,     // the log lacks the rows right after the published state: load the tables
-  kWentBack,   // this log never had the published state: the database went back in time
-  kTooNew,     // the next row has a newer format than this release reads
+  kReload,     // the log does not show what follows the published state: load the tables
+  kWentBack,   // the database went back in time: it has lost the published state
+  kTooNew,     // the next row has a newer format than this release knows
   kCommitting  // the next row belongs to the batch that the writer is committing
 };
 
 struct CatchUpStep {
   CaughtUp end = CaughtUp::kAll;
-  int applied = 0;  // how many rows were applied
-  Revision head;    // the newest revision of the log with its batch; set only if `end` is kWentBack
+  int applied = 0;  // how many rows this call applied
+  Revision head;    // for kWentBack: the newest revision of the log, with its batch; else {0, 0}
 };
 
-// Reads at most `rows_max` log rows and applies them. Fails as Database::Run does, or with
-// kDataLoss if the content of a row cannot be decoded. The rows before the failure stay applied.
+// Reads at most `rows_max` log rows, beginning with that of the published state, and applies those
+// after it. Fails as Database::Run does, or with kDataLoss if the content of a row cannot be
+// decoded. Rows that were applied before a failure stay applied.
 absl::StatusOr<CatchUpStep> CatchUp(Database& database, Publisher& publisher, int rows_max);
 
-// Applies `rows`, log rows in order, to the published state, up to the first one that cannot be
-// applied. CatchUp finds out why that row cannot be applied. Rows that the state contains already
-// are passed over. Returns how many rows were applied.
+// Applies `rows`, which are log rows in order, to the published state, and returns how many it
+// applied. Passes over rows whose revision number the state has reached. Stops at the first row
+// that cannot be applied, and does not tell why: CatchUp does.
 int ApplyRead(const std::vector<LogRow>& rows, Publisher& publisher);
 
-// Whether the database has lost `seen`, a position that a process once had. True if the log ends
-// before `seen`, or if another batch has the revision of `seen`. False if an operator began a later
-// epoch, or if the log row of `seen` was deleted because of its age. Fails as Database::Run does.
+// Whether the database has lost `seen`, a position that a process once had: the log ends before the
+// revision number of `seen`, or has another batch at this number. But if the log row that shows
+// this is of a later epoch than `seen`, the result is false, because an operator has accepted the
+// loss. Fails as Database::Run does.
 absl::StatusOr<bool> HasLost(Database& database, const Position& seen);
 
 }  // namespace berth::placement

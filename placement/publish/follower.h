@@ -1,5 +1,5 @@
-// Follower: reads the log rows of other processes over its own connection and applies them to the
-// published state. Thread-safe.
+// Follower: reads new log rows over a connection of its own, and applies them to the published
+// state. Thread-safe.
 #ifndef BERTH_PLACEMENT_PUBLISH_FOLLOWER_H_
 #define BERTH_PLACEMENT_PUBLISH_FOLLOWER_H_
 
@@ -23,18 +23,21 @@ class Follower {
   Follower(std::string database_url, Publisher* publisher, Health* health)
       : database_url_(std::move(database_url)), publisher_(publisher), health_(health) {}
 
-  // Makes one step of the follower, as described at Ledger::Follow.
+  // Makes one step: see Ledger::Follow.
   absl::StatusOr<int> Follow();
-  // Shuts the connection if its present call has lasted for `limit`, so that the call fails.
+  // Makes the present call of the connection fail, if this call has lasted for `limit` or longer.
   void Watch(absl::Duration limit);
 
  private:
-  // Returns the connection. Opens a new one if there is none or it is broken.
+  // Returns the connection. Opens a new one if there is none, or if the old one is broken.
   absl::StatusOr<std::shared_ptr<Database>> Open();
-  // Reads the oldest revision of the log and passes it to health_, unless that was done recently.
+  // Reads how far back the log reaches (ReadHorizon) and tells health_; does nothing if that was
+  // done in the last 5 s. If the oldest rows have a gap, tells the operator instead. `now`: of the
+  // boot clock.
   absl::Status LookAtOldest(Database& database, absl::Duration now)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(following_);
-  // Loads the tables and publishes the loaded state. For a log without the rows that come next.
+  // Loads the tables and publishes the loaded state. To be called for CaughtUp::kReload. May end
+  // the alarm that recovery is required (Health::Agree).
   absl::Status Reload(Database& database) ABSL_EXCLUSIVE_LOCKS_REQUIRED(following_);
 
   const std::string database_url_;
@@ -42,7 +45,8 @@ class Follower {
   Health* const health_;
   Mutex following_;  // held by Follow, so that one call runs at a time
   std::optional<absl::Duration> horizon_read_at_ ABSL_GUARDED_BY(following_);
-  // Guards the pointer `database_`. The connection itself is guarded by following_.
+  // Guards the pointer `database_`. Only the thread that holds following_ makes calls over the
+  // connection.
   Mutex mutex_;
   std::shared_ptr<Database> database_ ABSL_GUARDED_BY(mutex_);
 };

@@ -1,4 +1,4 @@
-// Health: the counters and alarms of one ledger. The ledger's threads write them; health checks
+// Health: the counters and alarms of one ledger. The threads of the ledger set them; health checks
 // and metrics read them. Thread-safe.
 #ifndef BERTH_PLACEMENT_PUBLISH_HEALTH_H_
 #define BERTH_PLACEMENT_PUBLISH_HEALTH_H_
@@ -17,30 +17,35 @@
 
 namespace berth::placement {
 
-// The counters and alarms of a ledger at one moment.
+// A copy of the counters and alarms of a ledger, read one after the other.
 struct LedgerHealth {
-  bool writable = false;           // takes commands: no alarm, and the database can be reached
-  bool recovery_required = false;  // the database went back in time: reads only, until StartEpoch
-  bool format_too_new = false;     // the log holds rows of a newer format than this release knows
+  bool writable = false;           // no alarm is set, and the writer seems to reach the database
+  bool recovery_required = false;  // the database went back in time: no writes before a new epoch
+  bool format_too_new = false;     // the log has a newer format than this release knows: no writes
   bool writing_stopped = false;    // writes are refused until an operator restarts the process
-  absl::Duration staleness;        // time since the start of the last successful poll or commit
-  // The newest revision of the database, with its batch, while recovery is required; else {0, 0}.
+  absl::Duration staleness;        // see Publisher::staleness
+  // While recovery is required: the newest revision of the database, with its batch, as this
+  // process last saw it. Else {0, 0}.
   Revision database_revision;
-  // The log has every row after this revision, as the follower last saw. None: the follower has not
-  // looked yet.
+  // The log has every row after this revision, as the follower last saw. None: not known yet.
   std::optional<Revision> oldest_watchable;
   int64_t queue_length = 0;
   int64_t batches = 0, commands = 0, refusals = 0, in_doubt = 0, reconnects = 0;
-  // The counts of BatchTally, summed since the start of the process.
+  // The counts of BatchTally, added up over the batches that this process has answered.
   int64_t claims_done = 0, claims_without_room = 0, claims_refused = 0;
   int64_t provider_conflicts = 0, consumer_conflicts = 0;
-  int64_t followed_rows = 0, reloads = 0;  // log rows applied; loads of all tables
-  // Batches that the short road committed or answered; batches that were decided in vain because
-  // the comparison under the lock failed; batches that were decided and not sent, because a command
-  // was cancelled or too late, or because the batch before failed. The commands of the last two
-  // kinds were decided again.
+  // The rows that CatchUp and ApplyRead have counted as applied, and the successful loads of all
+  // tables by the follower or the writer.
+  int64_t followed_rows = 0, reloads = 0;
+  // short_batches: batches that succeeded on the short road (roads.h), also those that had nothing
+  // to write. moved_batches: batches of either road that had no effect, because the comparison
+  // under the lock failed. dropped_batches: batches that were decided for the short road and not
+  // sent, because one of their commands could not begin any more, or because the batch before
+  // failed.
   int64_t short_batches = 0, moved_batches = 0, dropped_batches = 0;
-  int64_t ahead_batches = 0;  // batches that were decided while the one before was committed
+  // Batches with commands that were decided while the batch before was on its way, and that batch
+  // then succeeded.
+  int64_t ahead_batches = 0;
 };
 
 class Health {
@@ -48,26 +53,27 @@ class Health {
   explicit Health(std::function<void(const std::string&)> tell_operator)
       : tell_operator_(std::move(tell_operator)) {}
 
-  // Reports `words` to an operator, as a line in the log of the server.
+  // Calls the constructor's `tell_operator` with `words`, unless that function is null.
   void Tell(const std::string& words) const {
     if (tell_operator_) tell_operator_(words);
   }
 
-  // OK, or the refusal that all commands get as long as an operator must act.
+  // OK if no alarm is set; else the refusal that new commands get.
   absl::Status WhyNoWrites() const;
-  // Sets the alarm "the database went back in time". Reports `words` to the operator if the alarm
-  // was not set before.
+  // Sets the alarm recovery_required: the database went back in time. Tells the operator `words` if
+  // the alarm was not set before.
   void RequireRecovery(const std::string& words);
-  // Notes that the database has lost `lost`, a position that this process once had.
+  // Notes that the database has lost `lost`, the position that was in the file at the start
+  // (LedgerOptions::position_path).
   void SetLost(const Position& lost);
-  // The position that SetLost noted; none if nothing is known to be lost.
+  // The position that SetLost noted, until Agree forgets it; else none.
   std::optional<Position> lost() const;
   // To be called when the published state, at revision `newest`, agrees with the database. Recovery
-  // is then no longer required. Exception: if SetLost noted a position, recovery ends only if the
-  // epoch of `newest` is later than that position's epoch.
+  // is then no longer required, and lost() is forgotten. Exception: if lost() is a position whose
+  // epoch is that of `newest` or later, Agree does nothing.
   void Agree(Revision newest);
-  // Sets the newest revision, with its batch, of a database that went back in time. {0, 0}: the
-  // database did not go back, or its revision is not known.
+  // Notes the newest revision, with its batch, of a database that went back in time; {0, 0} if its
+  // log is empty. database_revision() is {0, 0} until the first call.
   void SetDatabaseRevision(Revision revision);
   Revision database_revision() const;
   // Notes that the log has every row after `revision`. oldest_watchable() is none until the first
@@ -75,13 +81,13 @@ class Health {
   void SetOldestWatchable(Revision revision);
   std::optional<Revision> oldest_watchable() const;
   // All counters and alarms. Here `writable` only means that no alarm is set. The fields staleness
-  // and queue_length are left empty, because other parts of the ledger know them.
+  // and queue_length are left 0, because other parts of the ledger know them.
   LedgerHealth Snapshot() const;
-  // Adds the counts of a batch that was answered.
+  // Adds the counts of `tally`. To be called once for each batch that is answered.
   void Add(const BatchTally& tally);
 
-  // Whether a new command may wait in the queue. False if an attempt to connect failed, or if the
-  // database refused writes or could not be read. A lost connection alone does not make it false.
+  // False: new commands are refused, because the writer could not connect or read, or has ended. A
+  // lost connection alone does not make this false, nor a lock that another process holds.
   std::atomic<bool> reachable{true};
   std::atomic<bool> recovery_required{false};
   std::atomic<bool> format_too_new{false};

@@ -1,12 +1,14 @@
-// Publisher: holds the state that readers see, replaces it by the state of the next revision, and
-// answers readers who wait for a revision.
+// Publisher: holds the newest state and its feed, which readers see, and answers readers who wait
+// for a revision.
 //
-// Thread-safe. Two threads publish: the writer and the follower.
+// Thread-safe. The writer, the follower and the thread that begins an epoch publish states.
 //
 // Invariants:
-//   1. The published state and the feed change together. Publish moves both on by one revision;
-//      Replace makes both forget all older revisions. The published revision never falls.
-//   2. If both threads publish one revision, both bring the same batch, and the second call of
+//   1. The published revision never falls. One call of Publish or Replace runs at a time. Publish
+//      moves state and feed on by one revision. Replace moves state and feed to the revision of the
+//      loaded state, and all that was before is forgotten. State and feed change in the same call,
+//      but not at the same moment.
+//   2. If two threads publish the same revision, they bring the same batch, and the second call of
 //      Publish does nothing.
 //   3. While the writer commits a batch, only the writer applies the batch's log row, because the
 //      writer has the state after the batch at hand:
@@ -15,10 +17,10 @@
 //        - The writer calls EndCommit after it has published the batch, or after the commit failed
 //          or was lost.
 //        - A thread that applies log rows calls committing() first and Newest() second
-//          (catch_up.cc). If committing() does not name the batch of the row, then either the batch
-//          is published already, or the writer does not know the outcome and the row may be
-//          applied.
-//      So a batch in commit is published only by the thread that called BeginCommit.
+//          (catch_up.cc). If committing() does not name the batch of a row, then Newest() contains
+//          the batch, or the row may be applied: another process wrote the batch, or the writer
+//          does not know its outcome.
+//      So only the thread that called BeginCommit calls Publish for a batch in commit.
 #ifndef BERTH_PLACEMENT_PUBLISH_PUBLISHER_H_
 #define BERTH_PLACEMENT_PUBLISH_PUBLISHER_H_
 
@@ -54,33 +56,34 @@ class Publisher {
   StatePtr Recent(Revision revision) const;
   void AwaitRevision(Revision minimum, BootTime deadline,
                      absl::AnyInvocable<void(absl::StatusOr<StatePtr>)> ready);
-  // Refuses the waiting readers whose deadline is `now` or earlier: the revision was not reached.
+  // Refuses, with REVISION_NOT_REACHED, the waiting readers whose deadline is `now` or earlier.
   void Expire(BootTime now);
-  // Frees the states that are no longer recent. Another thread than the writer calls this, because
-  // it takes long: a batch replaces thousands of blocks of memory.
+  // Gives up the states that are no longer recent (Recent). The writer's thread must not call this,
+  // because to free a state may take long.
   void FreeOld();
-  // Refuses all readers who wait now or would have to wait later: placement is stopping.
+  // Refuses, with kUnavailable, all readers who wait now or would have to wait later.
   void Close();
 
-  // Publishes `next`, which is `base` changed by `commands`. Returns false, and does nothing, if
-  // the published state has reached the revision of `next` already. REQUIRES: no other batch has
-  // that revision.
+  // If the published state has reached the revision number of `next`, does nothing and returns
+  // false. Else publishes `next`, which is `base` changed by `commands`, and returns true.
+  // REQUIRES: `next` comes one revision after `base`; the published state is not older than `base`;
+  // and no other batch of this history has the number.
   bool Publish(const State& base, StatePtr next, const std::vector<LogCommand>& commands);
   // Publishes `state`, which was loaded from the tables. Forgets all other states and the content
-  // of the feed. Does nothing if the published state is newer than `state`.
+  // of the feed. Does nothing if the published state has a later revision than `state`.
   void Replace(StatePtr state);
 
-  // To be called before the writer commits `batch`. REQUIRES: no other commit is in progress.
+  // To be called by the writer before it sends `batch` to be committed. REQUIRES: every commit that
+  // began before has ended (EndCommit).
   void BeginCommit(BatchId batch);
-  // To be called when the commit of `batch` has ended: the batch is published, or its commit failed
-  // or was lost.
+  // To be called when `batch` is published, or when its commit failed or was lost.
   void EndCommit(BatchId batch);
-  // The batch that is being committed, between BeginCommit and EndCommit; all zero if there is
-  // none.
+  // The batch whose commit has begun and not ended; all zero if there is none.
   BatchId committing() const;
 
-  // To be called when the published state contains everything that was committed before `began`, a
-  // time of the boot clock.
+  // Notes that the published state was up to date at `began`, a time of the boot clock. If the
+  // state was too stale for readers and is not any more, gives it to the readers whose `minimum` it
+  // has reached. The last good state counts as up to date if the database went back in time.
   void SetFresh(absl::Duration began);
   // How much time has passed since the newest `began` that SetFresh was called with.
   absl::Duration staleness() const;
@@ -95,11 +98,12 @@ class Publisher {
     absl::AnyInvocable<void(absl::StatusOr<StatePtr>)> ready;
   };
 
-  // Calls `answer_for` for each waiting reader. If the call returns an answer, posts this answer
-  // to the reader and forgets the reader.
+  // Calls `answer_for` for each waiting reader. If that returns an answer, posts the call that
+  // gives the answer to the reader, and forgets the reader.
   void TellWaiters(
       absl::FunctionRef<std::optional<absl::StatusOr<StatePtr>>(const Waiter&)> answer_for);
-  // Answers the readers who wait for the revision of `state` or for an older one.
+  // Gives `state` to the readers whose `minimum` it has reached, unless it is too stale. Refuses
+  // the readers whose `minimum` is refused by CheckRevision.
   void TellOf(const StatePtr& state);
   void SetNewest(StatePtr state, bool forget_older) ABSL_EXCLUSIVE_LOCKS_REQUIRED(publishing_);
 
@@ -110,10 +114,10 @@ class Publisher {
   Feed feed_;
   std::atomic<int64_t> fresh_at_ns_{0};
 
-  Mutex publishing_;  // held while a state is published; readers take only mutex_, for an instant
+  Mutex publishing_;  // held while a state is published; readers do not take it
   mutable Mutex mutex_;
   std::deque<StatePtr> recent_ ABSL_GUARDED_BY(mutex_);  // the newest last; never empty
-  std::deque<StatePtr> old_ ABSL_GUARDED_BY(mutex_);     // no longer recent and not yet freed
+  std::deque<StatePtr> old_ ABSL_GUARDED_BY(mutex_);     // no longer recent; for FreeOld
   std::vector<Waiter> waiters_ ABSL_GUARDED_BY(mutex_);
   BatchId committing_ ABSL_GUARDED_BY(mutex_);
   std::thread::id committer_ ABSL_GUARDED_BY(mutex_);  // the thread that called BeginCommit last

@@ -1,9 +1,9 @@
-// Records as the public messages of record.proto, and as the bytes of these messages, which log,
-// table and trackers get. Pure.
+// Converts records of instances and migrations to and from the public messages of record.proto, and
+// to and from the bytes of these messages, which log and table keep. Pure functions.
 //
-// A record keeps each field of its message once: in its index, or in its body, which is the bytes of
-// the other fields. So a field that is added to record.proto is kept, sent and exported without a
-// word here. Equal messages give equal bodies.
+// A record keeps each field of its message once: in its index, or in its body, which is the bytes
+// of all other fields (values/instance.h). So a field that is added to record.proto is kept, sent
+// and exported without a change here.
 #ifndef BERTH_PLACEMENT_RECORDS_MESSAGE_H_
 #define BERTH_PLACEMENT_RECORDS_MESSAGE_H_
 
@@ -19,21 +19,24 @@ class Instance;
 class Migration;
 }  // namespace v1
 
-// Return the record that the message describes, without its generation and times. REQUIRES: the
-// uuids in the message are in canonical form, and those of the index that are not optional are there.
+// Return the record that the message describes; its generation and times are unset. Equal messages
+// give equal bodies. REQUIRES: each uuid in the message is in canonical form or empty. The uuid of
+// the record is not empty, nor is that of the instance of a migration.
 InstanceRecord InstanceFrom(const v1::Instance& message);
 MigrationRecord MigrationFrom(const v1::Migration& message);
 
-// Fill the message, which must be empty, with all that the record has.
+// Replace the content of the message by all that the record has.
 void FillInstance(const InstanceRecord& instance, v1::Instance* to);
 void FillMigration(const MigrationRecord& migration, v1::Migration* to);
 
-// The bytes of the message of the record: the bytes of the body, then those of the index. The body
-// is neither read nor written anew.
+// The bytes of the message of the record: the bytes of the body as they are, then those of the
+// index.
 std::string StoredBytes(const InstanceRecord& instance);
 std::string StoredBytes(const MigrationRecord& migration);
 
-// Return the record whose message the bytes hold; null if they hold none.
+// Return the record whose message is in `bytes`. Null if `bytes` is no message, or if a uuid of the
+// index is malformed or, unless it is that of a node, missing. A fault inside a field of the body
+// may stay unnoticed.
 InstancePtr StoredInstanceIn(absl::string_view bytes);
 MigrationPtr StoredMigrationIn(absl::string_view bytes);
 

@@ -10,15 +10,21 @@ namespace v1 {
 class Instance;
 }
 
-// The record after the write `written`; its generation and times are those of `before`. Takes over
-// the fields that a tracker decides: host, node, claimed_generation, cells, devices, units and
-// migration context; launched_on, and vm_state with task_state, unless they are empty; and
-// emulator_threads_policy unless there are no cells. The emulator of a guest without cells has no
-// policy, and what the record says may be a wish for a later move. Of a device, a tracker says the
-// address and for which request it is; the other facts stay as the record has them.
+// The record `before` after the write `written` of a tracker. Takes from `written`:
+//   - host, node, claimed_generation, cells, devices, units and migration context
+//   - launched_on, unless that is empty in `written`
+//   - vm_state and task_state, unless vm_state is empty in `written`
+//   - emulator_threads_policy, if `written` has cells: a guest without cells has no such policy,
+//     and what the record says may be a wish for a later move
+// All else stays as in `before`, also the generation and the times. Exception: of a device whose
+// address a device in `before` has, only request_id is taken. This holds for pci_devices and for
+// old_pci_devices of the migration context, once for each address.
 //
-// `reverts`: the write ends a move with REVERTED. Then the instance gets back the flavor and the PCI
-// requests of before the move.
+// `reverts`: the write ends a move with REVERTED. Then, if `before` has a migration context, the
+// PCI requests become those in its old_pci_requests, the flavor becomes its old_flavor, if there is
+// one, and its old_pci_devices count as devices in `before`.
+//
+// REQUIRES: each uuid in `written` is in canonical form or empty.
 InstanceRecord TrackerEdit(const InstanceRecord& before, const v1::Instance& written, bool reverts);
 
 }  // namespace berth::placement

@@ -1,19 +1,25 @@
-// BatchEnds: what follows from the end of a batch, and what becomes of its commands.
+// BatchEnds: ends batches, and decides what becomes of their commands then.
 //
-// Belongs to the writer's thread. The roads call one method for each batch that has ended:
+// Belongs to the writer's thread. What the roads (roads.h) call when a batch ends:
 //
-//   the batch                             method
+//   the batch                             methods
 //   was committed                         Publish, then AnswerCommitted
-//   had nothing to write                  AnswerAll
-//   was certainly not written             NotWritten, Refused, LockFailed
-//   was lost: the connection broke        Lost; Settle, in the next batches, until AnswerCommitted
+//   had nothing to write                  AnswerAll; on the short road AnswerCommitted
+//   was certainly not written             NotWritten or Refused
+//   could not be made without the lock    LockFailed
+//   was lost: the connection broke        Lost; then Settle in each turn until a later commit
+//
+// A batch that a road drops before it is sent does not end here.
 //
 // Invariants:
-//   1. A command is answered after its batch was committed and published, or had nothing to write;
-//      when it is certain that the command was not done; or with "outcome unknown".
-//   2. committed() was published by this process, and nothing of it can be lost.
-//   3. The answers of a batch that was lost and found are given after the commit of a later batch.
-//   4. If memory and tables disagree a second time within a minute, nothing is written any more.
+//   1. A command gets the decision of its batch only after the batch was committed and published,
+//      or if the batch had nothing to write. Otherwise it gets a refusal or "outcome unknown".
+//   2. The batch committed() is durable, and this process has published it.
+//   3. The decisions of a batch that was lost and then found in the log are given after the commit
+//      of a later batch.
+//   4. If PostgreSQL refuses a single command because memory and tables differ, the tables are
+//      loaded again. If that happens to another command within a minute, this process stops
+//      writing.
 #ifndef BERTH_PLACEMENT_WRITER_BATCH_ENDS_H_
 #define BERTH_PLACEMENT_WRITER_BATCH_ENDS_H_
 
@@ -33,51 +39,62 @@ class BatchEnds {
  public:
   explicit BatchEnds(const WriterParts& parts) : parts_(parts) {}
 
-  // The newest batch that this process has committed; all zero if there is none.
+  // The id of the batch that Publish got last; all zero before the first call.
   BatchId committed() const { return committed_; }
 
-  // Publishes `batch`, which was committed, and ends its commit. `began`: a time of the boot clock
-  // before the commit was sent.
+  // Publishes `batch`, which was committed, and ends its commit (Publisher::EndCommit). `began`: a
+  // time of the boot clock before the commit was sent.
   void Publish(Batch& batch, absl::Duration began);
-  // Answers the commands of `batch`, after those of earlier batches that its commit proves to be
-  // durable. REQUIRES: `batch` was committed and published.
+  // Answers the commands of earlier batches that the commit of `batch` proves to be durable, then
+  // those of `batch`. REQUIRES: `batch` was committed and published; or it had nothing to write,
+  // and no batch is unsettled (turns.h).
   void AnswerCommitted(Batch& batch);
+  // Answers those commands of `batch` that have no answer yet, and counts all of them (Health).
   void AnswerAll(Batch& batch);
 
-  // Handles a batch of either road that PostgreSQL has not written and never will. `status`: OK if
-  // the comparison under the lock failed. No transaction is open. The commands go back to the
-  // queue. The next shared batch takes the long road, which finds out why and refuses what must be
-  // refused, and does not fill up.
+  // Handles a batch of either road that PostgreSQL has not written and never will. `status`: why
+  // not; OK means that the comparison under the lock failed. The commands go back to the queue. The
+  // next shared batch takes the long road without LongRoad::FillUp. Closes the connection if it
+  // broke. REQUIRES: no transaction is open, or the connection broke.
   void NotWritten(const absl::Status& status, Batch& batch);
-  // Handles the refusal by PostgreSQL of the statement that writes `batch`, in a transaction that
-  // is still open. Nothing took effect.
+  // Handles a batch of the long road that PostgreSQL refused, in the statement or in the COMMIT.
+  // Nothing of `batch` took effect. Ends the transaction. If PostgreSQL takes no writes now
+  // (kAborted), refuses the commands and pauses. Else a single command goes to RefusedAlone; each
+  // of several commands is to be decided alone; and all writing stops if the turn is a settle turn.
   void Refused(const absl::Status& status, Batch& batch);
-  // Handles a failure to get the lock or to read the newest log row. Nothing was written.
+  // Handles a failure to get the lock or to read the newest log row. Either `commands` wait again,
+  // for example because the connection broke. Or PostgreSQL takes no writes now: then `commands`
+  // and all other commands that wait are refused, and the connection is closed.
   void LockFailed(const absl::Status& status, const std::vector<PendingPtr>& commands);
 
-  // Handles the loss of the connection while `batch` was committed.
+  // Handles the loss of the connection while `batch` was committed: gives `batch` to Turns::Lost,
+  // and closes the connection.
   void Lost(std::unique_ptr<Batch> batch, const absl::Status& status);
-  // Makes `batch`, which has no command, write a row, and looks in the log for the batch in doubt.
-  // Returns false if the log could not be read. The result counts only after the commit of `batch`:
+  // Makes `batch`, the batch of a settle turn, write a log row. Looks in the log for the batch in
+  // doubt (turns.h), if there is one. Returns false if the log could not be read; the connection is
+  // then closed. What was found counts only after the commit of `batch`:
   //   - If the log has the row of the batch in doubt, only this commit proves that the row is on
   //     every standby that must have it.
   //   - If the log does not have the row, the message of the batch in doubt may still be on the way
   //     or wait for the lock. Only this commit makes sure that the message writes nothing any more.
   bool Settle(Batch& batch);
-  // Loads the tables and publishes them. Does nothing without a connection.
+  // Loads the tables and publishes them. If they cannot be loaded, tells the operator, closes the
+  // connection and pauses. Does nothing without a connection.
   void Reload();
 
  private:
+  // Handles the refusal of a batch whose only command is `pending`. If memory and tables differ,
+  // loads the tables, and `pending` is decided alone once more (invariant 4). Else refuses it.
   void RefusedAlone(const absl::Status& status, const PendingPtr& pending);
-  // Handles a batch if the log no longer shows whether the batch was committed. A command with a
-  // request id is decided again, because the table of request ids shows whether the command was
-  // done. The outcome of the other commands stays unknown.
+  // Handles a batch in doubt if the log no longer shows whether the batch was committed. Answers
+  // the commands without a request id with "outcome unknown". The others will be decided again,
+  // because the table of request ids shows whether they were done.
   void ForgetOutcomes(const Batch& batch);
 
   const WriterParts parts_;
   BatchId committed_;
-  PendingPtr reloaded_for_;  // the command that was refused before the last reload
-  std::optional<absl::Duration> reloaded_at_;
+  PendingPtr reloaded_for_;  // the command for which RefusedAlone loaded the tables last
+  std::optional<absl::Duration> reloaded_at_;  // when it did so, on the boot clock
 };
 
 }  // namespace berth::placement

@@ -1,13 +1,13 @@
 // LedgerClock: computes the ledger time for this process. Leases end by ledger time.
 //
-// Belongs to the writer's thread. From the first position that the clock sees, ledger time runs as
-// fast as the boot clock. A log row of another process can only move ledger time forwards. So
-// ledger time does not jump, and it includes the time that passes while a batch is decided,
-// committed or waits for the lock. Example: a row says 12:00:00, and its commit takes 3 s. The
-// batch after it then has the ledger time 12:00:03 or later.
+// Belongs to the writer's thread. Within an epoch, ledger time runs as fast as the boot clock. So
+// it includes the time that passes while a batch is decided, committed or waits for the lock.
+// Example: this process decides a batch at 12:00:00, and the commit takes 3 s. A batch that is
+// decided after the commit then has the ledger time 12:00:03 or later. A log row of another process
+// can only move ledger time forwards, unless it is the first row of a ledger that was empty.
 //
-// The wall clock is read only for the first position, because nothing else says for how long no
-// process ran.
+// The wall clock is read only for the first position of this process or of a new epoch, because
+// nothing else says for how long no process ran.
 #ifndef BERTH_PLACEMENT_WRITER_CLOCK_H_
 #define BERTH_PLACEMENT_WRITER_CLOCK_H_
 
@@ -20,8 +20,9 @@
 
 namespace berth::placement {
 
-// At the start of a process, ledger time may be behind the wall clock. It is then moved forward by
-// this much at most.
+// At the first position of a process or of a new epoch, ledger time may be behind the wall clock.
+// It is then moved forward by this much at most. Exception: an empty ledger begins at the wall
+// clock.
 inline constexpr absl::Duration kLedgerTimeStepMax = absl::Seconds(60);
 
 class LedgerClock {
@@ -31,19 +32,22 @@ class LedgerClock {
 
   // The ledger time now, in whole microseconds. Never before the ledger time of `newest`, the
   // newest known position. The first position of a new epoch is treated like the first position of
-  // a process: the time that passed in the lost epoch does not end the remaining leases.
+  // a process. So ledger time may then jump back, and the time that passed in the lost epoch does
+  // not end the remaining leases.
   absl::Time Now(const Position& newest);
-  // How long `newest` has been the newest position that this process knows.
+  // How much time has passed since Now or Standing was first called with `newest`, the newest known
+  // position.
   absl::Duration Standing(const Position& newest);
 
  private:
-  // Notes that `newest` was the newest position at the time `at` of the boot clock.
+  // If `newest` is not seen_, notes that it was first seen at the time `at` of the boot clock, and
+  // sets ledger time by it if needed.
   void See(const Position& newest, absl::Duration at);
 
   const std::function<absl::Time()> wall_clock_;
   const std::function<absl::Duration()> boot_clock_;
-  std::optional<Position> seen_;  // the newest position so far
-  absl::Duration seen_at_;        // when it was seen first, on the boot clock
+  std::optional<Position> seen_;  // the position that See got last; none before the first call
+  absl::Duration seen_at_;        // when seen_ was seen first, on the boot clock
   // Ledger time was `time_` at the moment when the boot clock showed `time_at_`.
   absl::Time time_;
   absl::Duration time_at_;

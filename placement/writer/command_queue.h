@@ -1,8 +1,8 @@
-// CommandQueue: the commands that wait for a batch, and those of the batch that is being made.
+// CommandQueue: the commands that wait for a batch, and a list of those that the writer has taken.
 //
-// The number of waiting commands is limited. Thread-safe. Two threads may answer a command: the
-// writer when the outcome is known, and the watchdog when the command's deadline passes. Only the
-// thread that moves the command to kAnswered answers it; the other thread does nothing.
+// Thread-safe. Two threads may answer a command: the writer's thread, and the thread that calls
+// Expire. Only the thread that moves the command to kAnswered answers it; the other thread does
+// nothing.
 #ifndef BERTH_PLACEMENT_WRITER_COMMAND_QUEUE_H_
 #define BERTH_PLACEMENT_WRITER_COMMAND_QUEUE_H_
 
@@ -23,17 +23,20 @@
 
 namespace berth::placement {
 
-// A command that was submitted and not answered yet.
+// A command that was submitted.
 struct Pending {
+  // kWaiting: certainly not done. kBegun: perhaps done, because a batch has begun the command.
+  // kAnswered: answered, or about to be answered by the thread that set this phase.
   enum class Phase { kWaiting, kBegun, kAnswered };
 
   Command command;
   BootTime deadline = absl::InfiniteDuration();
-  std::shared_ptr<std::atomic<bool>> cancelled;  // may be null
-  absl::AnyInvocable<void(Decision)> done;       // belongs to the thread that moved it to kAnswered
+  std::shared_ptr<std::atomic<bool>> cancelled;  // true: the call was cancelled; may be null
+  absl::AnyInvocable<void(Decision)> done;  // gets the answer; belongs to whoever set kAnswered
   std::atomic<Phase> phase{Phase::kWaiting};
-  int losses = 0;  // how many of its batches had an unknown outcome; used by the writer alone
-  // Its batch may have taken effect, and only deciding it again tells. Used by the writer alone.
+  int losses = 0;  // how many of its batches were lost (turns.h); used by the writer's thread alone
+  // A lost batch of the command may have taken effect, and the log no longer tells. Only deciding
+  // the command again does. Used by the writer's thread alone.
   bool may_be_done = false;
   int weight = 1;  // see WeightOf
 
@@ -49,8 +52,8 @@ struct Pending {
 };
 using PendingPtr = std::shared_ptr<Pending>;
 
-// How much work `command` is for a batch: the number of consumers that it claims or sets, at least
-// 1. A message that claims for 64 consumers is as much work as 64 claims for one.
+// How much work `command` is for a batch: the number of members of a PlaceClaims, or of consumers
+// of a SetAllocations, but at least 1; for any other command 1.
 int WeightOf(const Command& command);
 
 // OK, or the refusal of a command that was cancelled or whose deadline is not after `now`.
@@ -65,8 +68,8 @@ class CommandQueue {
 
   // Appends `pending`. Returns false, and appends nothing, if the queue is full or closed.
   bool Push(const PendingPtr& pending);
-  // Puts back commands that Take returned and that no batch has begun to decide. They go to the
-  // front of the queue, even if the queue is full or closed.
+  // Puts `pendings` back to the front of the queue, in their order, even if the queue is full or
+  // closed. REQUIRES: none of them is in kBegun.
   void PutBack(const std::vector<PendingPtr>& pendings);
   // Removes commands from the front, until their weights sum to `weight_max` or more, and returns
   // them. If the queue is empty, waits at most `wait` for the first command. Close and Nudge end
@@ -75,27 +78,31 @@ class CommandQueue {
   std::vector<PendingPtr> TakeAll();
   // Waits for `pause`, even if commands come. Nudge ends the wait early.
   void Rest(absl::Duration pause);
-  // Ends one wait of Take or Rest: the present one, or the next one if none runs.
+  // Ends the wait of the call of Take or Rest that runs, or of the next such call if none runs.
   void Nudge();
   // Makes Push refuse every command from now on.
   void Close();
 
   int64_t size() const;
 
-  // For a thread that waits for the queue and for something else at once. Returns whether the
-  // commands that wait weigh `weight`. If not, event() can be read as soon as they do, or after
-  // Nudge, until Take is called. For the thread that calls Take.
+  // For the thread that calls Take, if it waits for the queue and for something else at once.
+  // Returns whether the waiting commands weigh `weight` or more. If not, event() becomes readable
+  // when Push has made them weigh so much or Nudge is called, unless Take is called before. Each
+  // call of Arm first makes event() unreadable.
   bool Arm(int64_t weight);
-  // The file descriptor of the queue's event.
+  // A file descriptor to poll: see Arm.
   int event() const { return event_; }
 
-  // Replaces the list of begun commands, i.e. those in the present batch or waiting for a batch of
-  // their own. Expire checks the deadlines of these commands, too.
+  // Replaces the list of begun commands: those that the writer has taken, and whose deadlines
+  // Expire watches, too. Some of them may be in kWaiting.
   void SetBegun(std::vector<PendingPtr> pendings);
+  // Appends to the list of begun commands.
   void AddBegun(const std::vector<PendingPtr>& pendings);
-  // Returns the answers to all commands whose deadline is not after `now`, and to waiting commands
-  // that were cancelled. A waiting command leaves the queue, and its answer says that nothing was
-  // done. A begun command stays with the writer, and its answer is "outcome unknown".
+  // Moves commands to kAnswered and returns their answers, which the caller must give. These are
+  // all commands in the queue or in the list of begun commands whose deadline is not after `now`,
+  // and the commands in the queue that were cancelled. The answer to a command in kBegun is
+  // "outcome unknown", to any other command the refusal of WhyNotBegin. Answered commands leave the
+  // queue.
   std::vector<Answer> Expire(BootTime now);
 
  private:

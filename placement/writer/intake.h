@@ -4,9 +4,9 @@
 //
 // Invariants:
 //   1. A command that was taken from the queue goes into a batch or into the turns, is put back, or
-//      is refused.
-//   2. A command goes back to the queue only if no batch has begun it, or if its batch was certainly
-//      not written. Else it is decided alone.
+//      is refused, unless it has an answer already.
+//   2. A command goes back to the queue only if no batch has begun it, or if its batch was
+//      certainly not written and never will be.
 //   3. A shared batch has no command that is known to be large (IsLarge).
 #ifndef BERTH_PLACEMENT_WRITER_INTAKE_H_
 #define BERTH_PLACEMENT_WRITER_INTAKE_H_
@@ -28,37 +28,43 @@ class Intake {
   Intake(const LedgerOptions& options, CommandQueue* queue, Answerer* answerer, Turns* turns)
       : options_(options), queue_(queue), answerer_(answerer), turns_(turns) {}
 
-  // Replaces the queue's list of begun commands by the commands of `first`, those of `next`, and
-  // those that the turns keep.
+  // Replaces the queue's list of begun commands (CommandQueue::SetBegun) by `first`, `next`, and
+  // the commands that the turns keep (Turns::Begun).
   void NoteBegun(const std::vector<PendingPtr>& first, const std::vector<PendingPtr>& next);
-  // Takes commands of this `weight` from the queue, for a batch that is being decided, without
-  // waiting. `sent`: the batch before, if it is being committed, else null. Returns false if the
-  // next command of the queue must not be in this batch.
+  // Sets `*commands` to commands from the front of the queue, for a batch that is being decided,
+  // and adds them to the list of begun commands. Does not wait. Takes commands until they weigh
+  // `weight` or more, or until the next one must not be in this batch; in the second case returns
+  // false. Such a command is a FindRequest, or `sent` keeps an answer under its request id. `sent`:
+  // the batch that is being committed meanwhile; null if there is none.
   bool TakeMore(int weight, const Batch* sent, std::vector<PendingPtr>* commands);
-  // Offers `commands` to `batch`. Puts back those that the batch has no room for, and returns
-  // whether there are none. Refuses those that were cancelled or are too late. `first`: no other
-  // command of the queue was offered to the batch, so the first of `commands` may be large if the
-  // turn allows it.
+  // Makes `batch` decide `commands` in their order, until `batch` has no room or batch_deciding_max
+  // has passed. Refuses commands that were cancelled, are too late, or were lost kLossesMax times.
+  // Gives the turns one command that is too large for a shared batch. Puts the rest back, and
+  // returns whether there was no rest. `first`: no command of the queue was offered to `batch`
+  // before, so the first one may be large if the turn allows it (Turns::MayBeLarge).
   bool DecideAll(const std::vector<PendingPtr>& commands, bool first, Batch& batch);
-  // Whether the batch of this turn may decide one of `commands` that is known to be large.
+  // Whether one of `commands` is known to be large (IsLarge) and may be decided in this turn.
   bool HasLarge(const std::vector<PendingPtr>& commands) const;
 
-  // Puts back to the front of the queue those of `commands` that no batch has begun to decide. The
-  // others now wait to be decided alone.
+  // Puts those of `commands` that are in kWaiting back to the front of the queue. Those in kBegun
+  // now wait to be decided alone (turns.h).
   void PutBack(const std::vector<PendingPtr>& commands);
-  // Puts the commands of `batch` back to the front of the queue, as if no batch had begun them. To
-  // be called only if the batch was certainly not written and never will be.
+  // Puts the commands of `batch` back to the front of the queue, as if no batch had begun them.
+  // Leaves out the writer's own ExpireLeases. To be called only if the batch was certainly not
+  // written and never will be.
   void TakeBack(Batch& batch);
+  // Answers those of `commands` that have no answer yet with `status`.
   void Refuse(const std::vector<PendingPtr>& commands, absl::Status status);
-  // Refuses every command that certainly was not done: the commands in the queue, and the commands
-  // that wait for a batch of their own.
+  // Refuses the commands in the queue and those that wait for a batch of their own (turns.h).
   void RefuseAll(absl::Status status);
-  // Gives up all unsettled batches: the outcome of their commands stays unknown.
+  // Gives up all unsettled batches (turns.h) and answers their commands with "outcome unknown".
   void GiveUpUnsettled();
 
  private:
-  // Whether the batch of this turn may decide `pending`.
+  // False if `pending` is known to be large and the turn is shared (invariant 3).
   bool MayDecide(const Pending& pending) const;
+  // Offers `pending` to `batch`. Returns kTooBig if `pending` must get a batch of its own. `first`:
+  // as in DecideAll. `others_wait`: as in Turns::MayBeLarge.
   Batch::Verdict Offer(const PendingPtr& pending, bool first, bool others_wait, Batch& batch);
 
   const LedgerOptions& options_;

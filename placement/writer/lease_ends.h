@@ -1,14 +1,16 @@
-// LeaseEnds: says when leases need a batch, and adds their work to that batch.
+// LeaseEnds: says when leases need a batch, and makes the command that releases ended leases.
 //
-// Leases end by an ordinary command, ExpireLeases. The writer of every placement process makes it.
-// A batch takes effect only on the state of the newest log row. So the writer sees which consumers
-// other processes have released, and each is released once. Belongs to the writer's thread.
+// This command, ExpireLeases, is decided like any other command. The writer of every placement
+// process makes it. Each consumer is released once, because a batch takes effect only on the state
+// of the newest log row, which shows what other processes have released. Belongs to the writer's
+// thread.
 //
 // Invariants:
-//   1. After a failure to release leases, no batch is made for leases for 10 s.
-//   2. Else a batch is due when a lease has ended, and, while leases exist, when the newest log row
-//      is kLedgerTimeStepMax old. If all processes stopped then, the next start would add only this
-//      much to the row's time, and leases would end late.
+//   1. If an ExpireLeases is answered with a failure, LeaseEnds offers none in the 10 s after the
+//      offer of that one.
+//   2. Otherwise a batch is due when a lease has ended, and, if leases exist, when the newest log
+//      row is kLedgerTimeStepMax old. The first process that starts after a stop of all processes
+//      adds only this much to the row's ledger time. So with an older row, leases would end late.
 #ifndef BERTH_PLACEMENT_WRITER_LEASE_ENDS_H_
 #define BERTH_PLACEMENT_WRITER_LEASE_ENDS_H_
 
@@ -24,7 +26,8 @@
 
 namespace berth::placement {
 
-// The longest sleep of an idle writer. After the sleep the writer removes old request ids.
+// The longest wait of a writer that has nothing to do. After each wait an idle writer looks whether
+// request ids must be rotated (RequestRotation).
 inline constexpr absl::Duration kIdleWaitMax = absl::Milliseconds(500);
 
 class LeaseEnds {
@@ -33,28 +36,31 @@ class LeaseEnds {
   LeaseEnds(const LedgerOptions& options, const Publisher* publisher, LedgerClock* clock)
       : options_(options), publisher_(publisher), clock_(clock) {}
 
-  // Whether leases need a batch even if no command waits: a lease has ended, or leases exist and
-  // the newest row of the log is old. A new log row then records the ledger time.
+  // Whether leases need a batch even if no command waits: a lease has ended; or leases exist, and
+  // the newest log row is kLedgerTimeStepMax old, so that a new row must record the ledger time.
+  // False for a while after a failure (invariant 1, PutOff).
   bool WantBatch();
-  // How long the writer may sleep if there is nothing to do.
+  // How long the writer may wait for commands: not at all if WantBatch(), else kIdleWaitMax, or
+  // less if a lease ends before.
   absl::Duration IdleWait();
-  // To be called before `batch` decides commands of the queue. If a lease has ended, offers `batch`
-  // a command that releases such leases. Else, if the newest log row is too old, makes `batch`
-  // write a row.
+  // To be called before `batch` decides commands of the queue. Does nothing unless WantBatch(). If
+  // a lease has ended, offers `batch` an ExpireLeases. Else makes `batch` write a row if the newest
+  // log row is kLedgerTimeStepMax old.
   void Offer(Batch& batch);
-  // To be called when PostgreSQL refused a batch that was made for leases. WantBatch then returns
-  // false for 10 s.
+  // Makes WantBatch return false for 10 s. To be called when a batch that was made only for leases
+  // has failed.
   void PutOff();
 
  private:
-  // Whether `position` has been the newest for kLedgerTimeStepMax or longer.
+  // Whether `position` has been the newest for kLedgerTimeStepMax or longer
+  // (LedgerClock::Standing).
   bool TimeIsOld(const Position& position);
 
   const LedgerOptions& options_;
   const Publisher* const publisher_;
   LedgerClock* const clock_;
-  // WantBatch returns false before this time of the boot clock. Shared with the callback of the
-  // command, which may be called after this object is gone.
+  // WantBatch returns false before this time of the boot clock. Shared with the callback of
+  // ExpireLeases, which may be called after this object is gone.
   const std::shared_ptr<std::atomic<int64_t>> wait_until_ns_ =
       std::make_shared<std::atomic<int64_t>>(0);
 };

@@ -1,10 +1,10 @@
-// LongRoad: decides a batch under the ledger's lock, and writes it, in two round trips (roads.h).
+// LongRoad: takes the ledger's lock, decides a batch, and writes it (roads.h).
 //
 // Belongs to the writer's thread.
 //
 // Invariants:
-//   1. A batch is decided on the state of the newest log row, which nobody can change before the
-//      transaction ends, because this process has the lock.
+//   1. A batch is decided on the state of the newest log row. No newer row can be written before
+//      the transaction ends, because the transaction has the lock.
 //   2. No transaction is open before and after Take.
 #ifndef BERTH_PLACEMENT_WRITER_LONG_ROAD_H_
 #define BERTH_PLACEMENT_WRITER_LONG_ROAD_H_
@@ -28,25 +28,30 @@ class LongRoad {
   LongRoad(const WriterParts& parts, BatchEnds* batch_ends)
       : parts_(parts), batch_ends_(batch_ends) {}
 
-  // Takes the lock, makes the batch of this turn with `commands`, writes it, and settles it.
+  // Takes the lock, decides the batch of this turn (turns.h), writes it, and ends it (BatchEnds).
+  // `commands`: the commands of the turn. If there can be no batch, they wait again or are refused.
   // REQUIRES: the connection is open, and `commands` are in the queue's list of begun commands.
   void Take(const std::vector<PendingPtr>& commands);
 
  private:
-  // Applies the log rows after the published state, `head` included, while the ledger's lock is
-  // held. Returns false if the batch cannot go on; the transaction is over then.
+  // Applies the log rows after the published state, `head` included. Returns false if no batch can
+  // be made; the transaction is over then. `head`: the newest log row; none if the log is empty.
   bool ReachHead(const std::optional<LogRow>& head);
-  // Handles the result `step` of CatchUp if the batch cannot go on after it: reports it to the
-  // operator, ends the transaction, and loads the tables if that helps.
+  // Handles `step`, a result of CatchUp after which no batch can be made. Ends the transaction, and
+  // sets the alarm (Health) that `step` calls for. If the log lacks rows (kReload), loads the
+  // tables. If CatchUp failed, tells the operator and pauses. `head`: the position of the newest
+  // log row.
   void StopBehindHead(const absl::StatusOr<CatchUpStep>& step, const Position& head);
-  // Makes `batch` decide `commands` and what else belongs to this turn.
+  // Makes `batch` decide `commands`. In a shared turn LeaseEnds::Offer comes before, and, if there
+  // was room for all `commands`, FillUp afterwards.
   void Decide(const std::vector<PendingPtr>& commands, Batch& batch);
-  // Decides the commands that have come during the wait for the lock, as far as `batch` has room
-  // for them. Decides none if the batch before was not written, because another failed comparison
-  // would have its commands decided once more.
+  // Makes `batch` decide commands that are in the queue by now, as far as `batch` has room. Their
+  // request ids are compared when `batch` is written (Batch::CompareNext). Decides none if the log
+  // is empty, because this comparison would fail. Decides none if !Roads::MayFillUp(), because
+  // another failed comparison would have the same commands decided once more.
   void FillUp(Batch& batch);
-  // Writes the batch in the open transaction and commits. If the batch has nothing to write,
-  // compares its request ids.
+  // Writes the batch in the open transaction and commits, or only compares its request ids if there
+  // is nothing to write. Then ends the batch (BatchEnds).
   void Write(std::unique_ptr<Batch> batch);
 
   const WriterParts parts_;

@@ -1,7 +1,9 @@
-// RequestRotation: drops the request ids that are too old.
+// RequestRotation: deletes old request ids with their answers, and makes the partitions of the
+// table that new ones need (SQL: rotate_requests). No id is deleted before it is requests_kept old.
 //
-// Belongs to the writer's thread. Invariant: in each hour of ledger time one attempt is made. If it
-// fails, the ids are dropped with those of the next hour.
+// Belongs to the writer's thread. Invariant: an attempt is made only when ledger time has come to
+// another hour than that of the last attempt. What one attempt could not do is left to the next
+// one.
 #ifndef BERTH_PLACEMENT_WRITER_REQUEST_ROTATION_H_
 #define BERTH_PLACEMENT_WRITER_REQUEST_ROTATION_H_
 
@@ -20,10 +22,11 @@ class RequestRotation {
   RequestRotation(const LedgerOptions& options, WriterConnection* connection, Health* health)
       : options_(options), connection_(connection), health_(health) {}
 
-  // Whether no attempt was made in the hour of `ledger_time`.
+  // Whether the last attempt was made in another hour than that of `ledger_time`, or none was made.
   bool IsDue(absl::Time ledger_time) const;
-  // Makes the attempt of this hour. Tells the operator what PostgreSQL could not do. REQUIRES:
-  // IsDue(`ledger_time`), and no transaction is open.
+  // Makes the attempt of this hour, under the ledger's lock. Tells the operator what PostgreSQL
+  // could not do. Closes a broken connection. REQUIRES: IsDue(`ledger_time`), the connection is
+  // open, and no transaction is open.
   void Rotate(absl::Time ledger_time);
 
  private:

@@ -1,13 +1,14 @@
 // Roads: chooses how the writer's next batch goes to the database.
 //
-//   long    the writer takes the lock, decides the batch, then writes it: two round trips
-//   short   the writer decides the batch first. One message takes the lock, compares the head of
-//           the log with the state that the batch was decided on, and writes the batch if they are
-//           the same: one round trip
+//   long    the writer takes the lock, decides the batch, then writes it: at least two round trips
+//   short   the writer decides the batch first. One message takes the lock, compares, and writes
+//           the batch if the comparison succeeds: one round trip. The comparison succeeds if the
+//           newest log row is that of the state that the batch was decided on, and if no answer is
+//           kept under the request ids of the batch's commands.
 //
-// If the comparison fails, the batch was decided in vain. So the short road is chosen only if no
-// other process has written lately. Roads has no thread and no database. It belongs to the writer's
-// thread.
+// If the comparison fails, the batch was decided in vain. So, except with kShortFirst, the short
+// road is chosen only if no other process seems to have written lately. Roads has no thread and no
+// database. It belongs to the writer's thread.
 #ifndef BERTH_PLACEMENT_WRITER_ROADS_H_
 #define BERTH_PLACEMENT_WRITER_ROADS_H_
 
@@ -19,28 +20,29 @@ namespace berth::placement {
 
 enum class Road { kLong, kShort };
 
-// After another process has written, this many batches take the long road.
+// After SawHead(true), at least this many batches take the long road. Exception: kShortFirst.
 inline constexpr int kLongBatches = 8;
 
 class Roads {
  public:
   explicit Roads(LedgerRoads allowed) : allowed_(allowed) {}
 
-  // The road of the next batch. `wrote_last`: this process wrote the newest published batch.
-  // `looks_up`: a command asks what became of a request id. The short road would find that the id
-  // is kept, and write nothing.
+  // The road of the next batch. To be called once for each batch that may take either road.
+  // `wrote_last`: this process wrote the newest published batch. `looks_up`: a command of the batch
+  // is a FindRequest, for whose answer the long road looks in the table of request ids.
   Road Next(bool wrote_last, bool looks_up);
-  // To be called when a batch has seen the head of the log under the lock. `moved`: the head was
-  // not the newest published batch.
+  // To be called when a batch on the long road has read the newest log row under the lock, or when
+  // a batch on the short road took effect. `moved`: the row was not that of the newest published
+  // batch.
   void SawHead(bool moved);
-  // To be called when a batch on the short road was not sent: the next batch takes the long road,
-  // which finds out why.
+  // Makes the next call of Next return kLong. To be called when a batch on the short road was not
+  // sent because one of its commands could not begin.
   void Failed() { failed_ = true; }
-  // To be called when PostgreSQL has not written a batch of either road: the next batch takes the
-  // long road, and does not fill up.
+  // Makes the next call of Next return kLong, and the next call of MayFillUp return false. To be
+  // called when PostgreSQL has not written a batch of either road.
   void NotWritten() { failed_ = not_written_ = true; }
-  // Whether a batch on the long road may decide commands whose kept answers it has not read. To be
-  // called once for each such batch.
+  // Whether a batch on the long road may decide commands whose kept answers it has not read
+  // (LongRoad::FillUp). To be called once for each such batch.
   bool MayFillUp() { return !std::exchange(not_written_, false); }
 
  private:

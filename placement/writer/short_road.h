@@ -1,18 +1,19 @@
-// ShortRoad: sends batches that are decided before the lock is taken, in one round trip each
-// (roads.h), and decides the next batch meanwhile.
+// ShortRoad: sends batches that are decided before the lock is taken, in one round trip each, and
+// decides the next batch meanwhile. See roads.h.
 //
-// A batch is decided on the newest published state. Its message takes the lock, compares the newest
-// log row and the request ids, and writes the batch. So the message may reach PostgreSQL late, for
-// example after this process has given up the connection: it then writes nothing, if any other
-// batch was written meanwhile. Belongs to the writer's thread.
+// A message may reach PostgreSQL late, for example after this process has given up the connection.
+// If any other batch was written meanwhile, the comparison in the message fails, and the message
+// writes nothing. Belongs to the writer's thread.
 //
 // Invariants:
-//   1. One message at most is on its way. Its batch was decided on the newest published state.
-//   2. While it is on its way, one more batch may be decided on the state that its commit will
-//      make. That batch is sent after the commit has succeeded. Else it is dropped: none of its
-//      commands has begun, and all go back to the queue.
-//   3. A batch is published before the next one is sent. It is answered when the next one is on its
-//      way, or when there is no next one.
+//   1. The road waits for the outcome of one message at most. The message's batch was decided on a
+//      published state.
+//   2. Meanwhile one more batch may be decided, on the state that the first one will make. It is
+//      sent only after the first one took effect. Otherwise it is dropped: none of its commands has
+//      begun, and all go back to the queue.
+//   3. If a batch writes, it is published before the next one is sent.
+//   4. A batch is answered when the next one is on its way, or when there is no next one.
+//      Exception: if the next message must be prepared first, the batch is answered before.
 #ifndef BERTH_PLACEMENT_WRITER_SHORT_ROAD_H_
 #define BERTH_PLACEMENT_WRITER_SHORT_ROAD_H_
 
@@ -30,36 +31,38 @@ namespace berth::placement {
 
 class ShortRoad {
  public:
-  // All of these must outlive the road. `*stopping`: whether the process stops; no batch is decided
-  // ahead then.
+  // All of these must outlive the road. No batch is decided ahead while `*stopping` is true.
   ShortRoad(const WriterParts& parts, BatchEnds* batch_ends, const RequestRotation* rotation,
             const std::atomic<bool>* stopping)
       : parts_(parts), batch_ends_(batch_ends), rotation_(rotation), stopping_(stopping) {}
 
-  // Decides `commands` and sends the batch, then those that were decided ahead. If a batch was not
-  // written, its commands go back to the queue, and the next batch takes the long road. REQUIRES:
-  // the connection is open, the turn is shared, and `commands` are in the queue's list of begun
+  // Sends a batch that releases ended leases and decides `commands`, then the batches that were
+  // decided ahead, one after the other. Returns when there is no next batch, or when a batch did
+  // not take effect. The commands of a batch that was not sent go back to the queue. REQUIRES: the
+  // connection is open, the turn is shared, and `commands` are in the queue's list of begun
   // commands.
   void Take(std::vector<PendingPtr> commands);
 
  private:
   // Begins the commands of `batch` and sends the batch. Returns false if nothing was sent; the
-  // commands are back in the queue then. `*before`: the batch before, which is committed, or null.
-  // Answers the batch before, and sets `*before` to null, if the message needs a round trip of
-  // preparation.
+  // commands are back in the queue then. `*before`: the batch before, which took effect and is not
+  // answered yet; may be null. If the message must be prepared in a round trip of its own, answers
+  // `*before` first and sets it to null.
   bool Send(Batch& batch, std::unique_ptr<Batch>* before);
-  // Waits for the outcome of `batch`, which was sent. Returns whether it took effect.
-  // If it did not, its commands and those of `ahead`, which may be null, are taken care of.
+  // Waits for the outcome of `batch`, which was sent. Returns true if `batch` took effect; it is
+  // then published, if it writes. Else `batch` was not written or its outcome is unknown, and
+  // BatchEnds handles it; the commands of `ahead`, which may be null, go back to the queue.
   bool Receive(std::unique_ptr<Batch>& batch, std::unique_ptr<Batch>& ahead);
   // Decides commands of the queue on the state that `sent` will make, until the outcome of `sent`
-  // can be received. Returns null if nothing was decided. If the batch can take no more before
-  // that, the text of its message is made meanwhile, too.
+  // can be received or no more may be decided. In the second case makes the text of the new batch's
+  // message. Returns the new batch, which may have no command; null if there is none.
   std::unique_ptr<Batch> DecideAhead(const Batch& sent);
-  // Large batches, batches of one command, leases, the rotation of request ids and the end of the
-  // process wait until no batch is under way.
+  // Whether a batch may be decided before the outcome of `sent` is known. False if `sent` touches
+  // more rows than a shared batch may, or if one of these must come next: a batch for leases, a
+  // command that waits for a batch of its own, the rotation of request ids, the end of the process.
   bool MayDecideAhead(const Batch& sent);
-  // Decides some commands of the queue, after those that `*ahead` has already. Returns false if the
-  // batch can take no more.
+  // Takes some commands from the queue and makes `*ahead` decide them; makes the batch if it is
+  // null. Returns whether more may be decided before the outcome of `sent` is known.
   bool AddAhead(const Batch& sent, std::unique_ptr<Batch>* ahead);
 
   const WriterParts parts_;

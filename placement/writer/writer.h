@@ -1,14 +1,14 @@
 // Writer: the thread that takes commands from the queue in batches and chooses the road of each
 // batch.
 //
-// Owns the thread, and the parts that work for it: the connection, the turns, both roads and what
-// settles their batches. Any thread may call Stop, Watch and ConnectsSlowly. Start is called once.
+// Owns the thread and the parts that work for it. Any thread may call Watch and ConnectsSlowly. Any
+// thread but the writer's may call Stop, but not two threads at once. Start is called once.
 //
 // Invariants:
-//   1. Until Stop, every command of the queue is put into a batch, or is refused because of an alarm
-//      or because there is no connection.
-//   2. A batch that settles others, one with a single command of its own, and the first batch of a
-//      process take the long road.
+//   1. Every command that the thread takes from the queue gets into a batch, waits in the turns,
+//      goes back, or is answered.
+//   2. The batches of settle, alone and large turns (turns.h), and all batches before the first
+//      commit of this process, take the long road.
 //   3. When the thread has ended, every command that it has seen is answered.
 #ifndef BERTH_PLACEMENT_WRITER_WRITER_H_
 #define BERTH_PLACEMENT_WRITER_WRITER_H_
@@ -36,12 +36,14 @@ class Writer {
   ~Writer();
 
   void Start();
-  // Waits until all batches are settled (turns.h), until `settle_until` at the latest. Tells the
-  // callers of all other commands that nothing was done, then ends the thread. A second call does
-  // nothing. REQUIRES: the queue is closed.
+  // Lets the thread go on until no batch is unsettled and no command waits to be decided alone
+  // (turns.h), or until `settle_until`: then makes the thread's call to the database fail. Waits
+  // for the end of the thread; this lasts longer if the thread is connecting then. At its end the
+  // thread refuses all commands that wait, and answers those of unsettled batches with "outcome
+  // unknown". Does nothing if no thread runs. REQUIRES: the queue is closed.
   void Stop(BootTime settle_until);
-  // As the methods of WriterConnection. While the writer connects slowly, new commands should be
-  // refused, because the attempt may last much longer.
+  // As in WriterConnection. While the writer connects slowly, new commands should be refused,
+  // because the attempt may last much longer.
   void Watch() { connection_.Watch(); }
   bool ConnectsSlowly() const { return connection_.ConnectsSlowly(); }
 
@@ -50,10 +52,11 @@ class Writer {
   // Whether the thread was told to stop, and has either settled everything or has no time left to
   // settle.
   bool MustEnd() const;
-  // Makes one batch, if there is anything to do. Waits for a command before. REQUIRES: the
-  // connection is open.
+  // Makes the batches of one turn. If there is nothing to do, waits LeaseEnds::IdleWait at most,
+  // and makes no batch if there is still nothing. REQUIRES: the connection is open.
   void RunTurn();
-  // Begins the next turn and returns the commands of the turn.
+  // Begins the next turn and returns the commands of the turn; none in a settle turn. Waits as
+  // RunTurn says.
   std::vector<PendingPtr> BeginTurn();
   Road ChooseRoad(const std::vector<PendingPtr>& commands);
 
@@ -64,8 +67,8 @@ class Writer {
   std::atomic<bool> stopping_{false};
   std::atomic<int64_t> settle_until_ns_{0};
 
-  // All members from here on are used by the writer's thread alone, except the methods of the
-  // connection that any thread may call.
+  // From here on, only the writer's thread uses the members. Exceptions: any thread may use
+  // connection_ as WriterConnection allows; Start and Stop use thread_, and Stop uses parts_.queue.
   LedgerClock clock_;
   WriterConnection connection_;
   Turns turns_;

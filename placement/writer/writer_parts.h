@@ -1,7 +1,7 @@
-// WriterParts: what the roads of a writer, and the ends of their batches, work with.
+// WriterParts: the objects with which LongRoad, ShortRoad and BatchEnds work.
 //
-// A plain value. The first five belong to the ledger, the others to the writer. All outlive those
-// that get this value.
+// A plain value. The publisher, the queue, the answerer and the health belong to the ledger, the
+// others to the writer. All of them outlive every object that gets this value.
 #ifndef BERTH_PLACEMENT_WRITER_WRITER_PARTS_H_
 #define BERTH_PLACEMENT_WRITER_WRITER_PARTS_H_
 

@@ -1,9 +1,10 @@
 // LivenessRecorder: records in the ledger which services are up or down, and tells the other
-// placement processes which services this one hears.
+// placement processes which services this process hears.
 //
-// Owns the Liveness, and this process's heartbeat row in the database. One thread of its own calls
-// Step about once a second, because Step waits for the database. RemoveHeartbeat also waits for the
-// database. All other methods are thread-safe and do not block.
+// Owns the Liveness, and this process's row in the table of heartbeats
+// (placement/store/heartbeats.h). A separate thread calls Step about once a second, because Step
+// waits for the database. RemoveHeartbeat waits for the database, too. The other methods do not,
+// and are thread-safe.
 #ifndef BERTH_SERVICES_REPORT_LIVENESS_RECORDER_H_
 #define BERTH_SERVICES_REPORT_LIVENESS_RECORDER_H_
 
@@ -27,28 +28,28 @@ class LivenessRecorder {
                    absl::Duration service_down_time);
 
   Liveness& liveness() { return liveness_; }
-  // How often trackers must send a heartbeat: a sixth of the down time, and at most 10 s. Placement
-  // orders the interval, so the down time is never as short as it.
+  // The interval at which trackers must send heartbeats: a sixth of the down time, or 10 s if that
+  // is less.
   static absl::Duration HeartbeatIntervalFor(absl::Duration service_down_time);
-  // The interval of this process. This process writes its own heartbeat row equally
-  // often.
+  // The interval at which the trackers of this process must send heartbeats. Step writes the row of
+  // this process at the same interval, but at most once per step.
   absl::Duration heartbeat_interval() const { return heartbeat_interval_; }
 
-  // Submits the transitions of services, except that a service which another process hears is not
-  // recorded as down. Writes the heartbeat row of this process when the row is due. Returns the
-  // time until the next step.
+  // Judges the services (Liveness::Judge) and submits the transitions to the ledger. A service is
+  // marked as down only if the rows of the other processes can be read, and by these rows no other
+  // process heard the service within the down time. If the row of this process is due, writes it
+  // and looks at the other rows (Heartbeats::Look). Returns the time until the next step.
   absl::Duration Step();
-  // The number of services that all steps together have looked at.
+  // How many times the steps have judged a service.
   int64_t judged() const { return judged_; }
-  // Makes a call to the database fail if the call hangs.
+  // Makes a statement that hangs fail: calls Heartbeats::ShutIfSlow with a limit of 5 s.
   void ShutIfSlow();
-  // Removes the heartbeat row of this process from the database, so that other processes know at
-  // once that this process hears no service any more. Called last when the process stops. Waits for
-  // the database.
+  // Tries to remove the row of this process, so that what this process heard no longer counts for
+  // other processes. To be called when the process stops, after the last Step.
   void RemoveHeartbeat();
 
  private:
-  // The services that this process hears, and how long ago it last heard each of them.
+  // The services of Liveness::All, each with how long before `now` it was last heard.
   std::vector<std::pair<std::string, absl::Duration>> AgesAt(placement::BootTime now) const;
   void Record(placement::MarkService transition);
   void RecordDown(const std::vector<placement::MarkService>& transitions);
@@ -58,7 +59,7 @@ class LivenessRecorder {
   placement::Heartbeats heartbeats_;
   Liveness liveness_;
   std::atomic<int64_t> judged_{0};
-  // Used only by the thread that calls Step.
+  // When the row of this process is due. Used only by the thread that calls Step.
   placement::BootTime next_heartbeat_ = -absl::InfiniteDuration();
 };
 

@@ -1,4 +1,4 @@
-// Converts the messages of a tracker's session between protos and values. Pure functions.
+// Converts the messages of a tracker's session between protos (report.proto) and values.
 #ifndef BERTH_SERVICES_REPORT_MESSAGES_H_
 #define BERTH_SERVICES_REPORT_MESSAGES_H_
 
@@ -16,61 +16,68 @@
 
 namespace berth::services {
 
-// One node that a Hello names.
+// One node that a Hello announces: a NodeDigest of the proto.
 struct HelloNode {
   placement::ProviderId id;
   std::string name;
   std::string digest;
   std::optional<placement::Revision> pushed;
 };
-// A well-formed Hello.
+// A well-formed Hello. No node is twice in `nodes` and `retired` together.
 struct HelloFacts {
   placement::RegisterService service;
   std::vector<HelloNode> nodes;
-  std::vector<placement::ProviderId> retired;
+  std::vector<placement::ProviderId> retired;  // Hello.retired_node_uuids
 };
+// Draws the uuid for a new record of the service. Fails with INVALID_FIELD, or with
+// DUPLICATE_PARAMETER if a node is named twice.
 absl::StatusOr<HelloFacts> HelloOf(const pb::Hello& hello);
-// Whether `hello` announces `node`.
+// Whether `node` is one of hello.nodes.
 bool Announces(const HelloFacts& hello, placement::ProviderId node);
-// The nodes of the Hello that its tracker may report. A node whose other host is down is among them:
-// this tracker takes it over, so it must get the order for the node's snapshot.
+// The nodes of hello.nodes that no other host holds (IsHeldElsewhere). A node that is recorded for
+// another host whose tracker is down is among them: this tracker takes the node over, so it must
+// get the order for the node's snapshot.
 std::vector<placement::ProviderId> OwnNodes(const placement::State& state, const HelloFacts& hello);
-// The nodes that the tracker's configuration no longer names, and that are not retired yet (T-40).
+// The nodes of hello.retired that are recorded for the Hello's host and are not retired yet (T-40).
 std::vector<placement::ProviderId> NodesToRetire(const placement::State& state,
                                                  const HelloFacts& hello);
 
 Beat BeatOf(const pb::Heartbeat& heartbeat);
 
-// Makes the command for a report. A delta omits facts of the node that have not changed; these are
-// taken from `state`.
+// Makes the command for `report`. What the report leaves out because it has not changed is taken
+// from the node's record in `state`: the name, and parts of the account and of the sums. Fails with
+// INVALID_FIELD.
 absl::StatusOr<placement::ApplyReport> ApplyReportOf(const placement::State& state,
                                                      const HelloFacts& hello,
                                                      const pb::Report& report);
 
-// Whether the last applied report of `node` had `digest`, and every provider of that report still
-// has the generation that it had right after the report.
+// Whether the last applied report of `node` had `digest`, and each provider of NodeRecord::reported
+// still has the generation that is noted there. False if `digest` is empty.
 bool IsKnown(const placement::State& state, const placement::NodeRecord& node,
              const std::string& digest);
 
-// Whether `node` belongs to another host than `host`, and the tracker of that host is alive.
+// Whether `node` is recorded for another host than `host`, and the tracker of that other host is up
+// and not forced down (HoldsLease).
 bool IsHeldElsewhere(const placement::State& state, const placement::NodeRecord& node,
                      const std::string& host);
 
 void FillRecordedNode(const placement::NodeRecord& node, pb::RecordedNode* to);
-// Fills the answer to `hello`, whose service `decision` registered. `may_send`: asked once for each
-// node of which placement needs a snapshot, whether the node may send it now.
+// Fills the answer to `hello`. `decision`: the one about the command hello.service. `may_send` is
+// called once for each node of which placement needs a snapshot, and returns whether the node may
+// send the snapshot now.
 void FillWelcome(const placement::State& state, const HelloFacts& hello,
                  const placement::Decision& decision, absl::Duration heartbeat_interval,
                  const std::function<bool(placement::ProviderId)>& may_send, pb::Welcome* to);
 
 void FillAck(const placement::State& state, placement::ProviderId node, const pb::Report& report,
              const placement::Decision& decision, pb::Ack* to);
+// If `status` is ABORTED, fills in the node's providers, too.
 void FillReject(const placement::State& state, placement::ProviderId node, const pb::Report& report,
                 const absl::Status& status, pb::Reject* to);
-// Rejects a report that the ledger does not get, and whose uuid may be malformed.
+// Rejects a report of which no command was made. The report's node_uuid may be malformed.
 void FillReject(const pb::Report& report, const absl::Status& why, pb::Reject* to);
 
-// Whether `status` is a refusal for `reason`.
+// Whether `status` is a refusal (placement/values/refusal.h) with the reason `reason`.
 bool HasReason(const absl::Status& status, absl::string_view reason);
 
 }  // namespace berth::services

@@ -1,5 +1,5 @@
-// Which names belong into the pushes to a tracker: those of what a command changed, and those of what
-// changed while the tracker had no stream. Pure functions.
+// Which names (push_scope.h) belong into the pushes to a tracker: those of what a command changed
+// (AddNews), and those of what the tracker has missed (FindMissed). The functions keep no state.
 #ifndef BERTH_SERVICES_REPORT_PUSH_NEWS_H_
 #define BERTH_SERVICES_REPORT_PUSH_NEWS_H_
 
@@ -14,11 +14,12 @@
 
 namespace berth::services {
 
-// Adds what `command` changed to `scopes`, the scopes of nodes of the tracker on `host`: to each
-// node's scope the providers and consumers of the node, and the records of the host. `is_own`: the
-// tracker itself sent the command. Its Ack has the providers that it names, so only the consumers
-// and the removed providers are added. A scope becomes complete if the command renewed its node
-// (Scope::renewed), or if the scope would have more than kNamesMax names.
+// Adds what `command` changed to `scopes`, the scopes of nodes of the tracker on `host`. The scope
+// of each node gets the changed providers and consumers of the node, and the changed instances,
+// migrations and services of the host. `is_own`: the tracker of `host` sent the command. Then the
+// providers that were put are not added: if the command is a report, the Ack has their generations.
+// A scope becomes complete if the command renewed the node (Scope::renewed), or if the
+// scope would have more than kNamesMax names. A complete scope gets no names.
 //
 // Looks only at changes that concern one of the nodes or the host. Returns how many times it has
 // looked at a change.
@@ -26,16 +27,18 @@ int64_t AddNews(const placement::FeedCommand& command, const std::string& host, 
                 PushScopes* scopes);
 
 struct MissedChanges {
-  // For each node, the names of everything that changed since the last push that its tracker
-  // received. Complete if this is not known: the tracker received no push, or the revision of its
-  // last push is of another epoch, is later than `now`, or is 256 batches or more before `now`.
+  // What changed for each node after the revision of the last push that the tracker received for
+  // the node (HelloNode::pushed). A scope is complete if there is no such revision; if the revision
+  // is of another epoch or history, is later than `now`, or is 256 batches or more before `now`; if
+  // the feed has dropped batches after the revision; or if AddNews makes the scope complete. A node
+  // without a scope missed nothing.
   PushScopes scopes;
   int64_t commands = 0;  // how many commands were looked at
 };
 
 // Finds what the tracker on `host` missed of `nodes` and of the records of its host. `now`: a
-// revision that the feed has reached. Looks at each command of the feed once, however many nodes
-// there are, and only at batches that are still in memory.
+// revision that the feed has reached. Looks at each command of the feed at most once, however many
+// nodes there are. May log an alarm (AlarmOfHistory).
 MissedChanges FindMissed(const placement::Feed& feed, placement::Revision now,
                          const std::string& host, const std::vector<HelloNode>& nodes);
 

@@ -1,19 +1,19 @@
-// PushQueue: what one tracker is still to be told of its nodes, and the answers to its writes of
-// records, which wait for a push.
+// PushQueue: what one tracker is still to be told of its nodes, and the answers to the tracker's
+// writes of records, which may have to wait for a push.
 //
 // Of the changes that must be pushed, the queue keeps only names, however slow the tracker is: one
-// PushScope per node, and one for the push that is open. A worker fills in the values, one slice at a
-// time.
+// PushScope per node, and one for the push that is open. A worker fills in the values, one slice at
+// a time.
 //
 // Invariants:
-//   1. At most one push is open, from its first Take until its last slice is returned. Changes that
-//      are noted meanwhile belong to the next push of their node.
+//   1. At most one push is open: from the first Take for the push until the Return of its last
+//      slice. Changes that are noted meanwhile belong to the next push of their node.
 //   2. At most one worker has the job to make slices.
-//   3. From Prepare until Begin no push is taken: an earlier push would tell the tracker a revision
-//      of which it lacks changes.
-//   4. While a push is open, no answer is taken. An answer has the newest values. The slices may have
-//      older values of the same records, and the tracker uses them when the last slice has come.
-// Not thread-safe: the session guards the PushQueue with its lock.
+//   3. From Prepare until Begin no slice is taken. Until Begin the queue lacks what the tracker has
+//      missed, so a push could lack changes of before the revision that it tells the tracker.
+//   4. While a push is open, no answer is taken. An answer has the newest values of records. The
+//      slices may have older ones, which the tracker would use later, after the last slice.
+// Not thread-safe: ReportSession guards the PushQueue with its mutex_.
 #ifndef BERTH_SERVICES_REPORT_PUSH_QUEUE_H_
 #define BERTH_SERVICES_REPORT_PUSH_QUEUE_H_
 
@@ -34,56 +34,64 @@ namespace berth::services {
 // A push of which at least one slice is to be made.
 struct OpenPush {
   placement::ProviderId node;
-  PushScope rest;  // the names of everything that the next slices must contain
-  placement::Revision revision;
-  bool names_all = false;  // `rest` must get the names of a complete push first (NameAll)
+  PushScope rest;                // what the next slices must contain
+  placement::Revision revision;  // the push has all changes of the node up to this revision
+  bool names_all = false;        // the caller of Take must first call NameAll for `rest`
 };
 
-// The answer to a write of records, without the records, and the names of these.
+// The answer to a write of records. `message` lacks the records, whose names are in `names`.
 struct RecordAnswer {
-  std::optional<placement::ProviderId> node;  // none: the answer has no records
+  std::optional<placement::ProviderId> node;  // none: the answer gets no records
   PushScope names;
   pb::RecordAnswer message;
 };
-// The answer to `write` without its status. It will have the records that the write names, as far as
-// their uuids can be read and `hello` announced the node.
+// Makes the answer to `write`, without a status. `names` gets the instance and the migration of the
+// write, as far as their uuids are well-formed. If `hello` does not announce the node of the write,
+// the answer has neither a node nor names.
 RecordAnswer AnswerTo(const pb::RecordWrite& write, const HelloFacts& hello);
 
-// The nodes of `hello` for which its tracker gets pushes. A tracker reports a recorded node only after
-// it got a complete push for the node, which may be empty. So a tracker that takes over a node whose
-// host is down gets pushes before the ledger records the node for this tracker's host.
+// The nodes of `hello` for which the tracker gets pushes: those that are recorded and that no other
+// host holds (IsHeldElsewhere), and those that have no record but a root provider. A tracker
+// reports a recorded node only after a complete push for the node. So a tracker that takes over a
+// node gets pushes before the ledger records the node for this tracker's host.
 std::vector<HelloNode> ToldOf(const placement::State& state, const HelloFacts& hello);
 
 class PushQueue {
  public:
-  // A Hello of the tracker on `host` announces `nodes`: changes of these nodes are noted, too.
+  // To be called for each Hello of the tracker on `host`. `nodes`: all nodes that the Hello
+  // announces. From now on, changes of these nodes are noted, besides those of the nodes of earlier
+  // Hellos.
   void Prepare(const std::string& host, const std::vector<HelloNode>& nodes);
-  // Notes `missed`, the changes of `nodes` before Prepare, and forgets all other nodes.
+  // To be called after Prepare, with the same nodes. Notes `missed`, which is what FindMissed has
+  // found, and forgets what was noted of all other nodes.
   void Begin(const std::vector<HelloNode>& nodes, PushScopes missed);
 
-  // Notes the changes of a command (AddNews). Returns how many times it has looked at a change.
+  // Notes the changes of a command, and returns what AddNews returns.
   int64_t Note(const placement::FeedCommand& command, bool is_own);
-  // Makes the next push for each node, or for `node`, complete.
+  // Makes the next push that is opened for each node, or for `node`, complete.
   void NoteAll();
   void NoteAll(placement::ProviderId node) { scopes_[node].complete = true; }
 
-  // Gives the caller the job to make slices if there may be some to make and nobody has the job. The
-  // caller keeps the job until Leave or Return.
+  // Gives the caller the job to make slices, until Leave or Return, and returns true. Returns false
+  // if nothing is to be pushed, if somebody has the job, or between Prepare and Begin.
   bool GetJob();
   void Leave() { has_worker_ = false; }
-  // Takes out the push of which the next slice is to be made with the values of `state`, or returns
-  // nothing if there is none. `dispatched`: all changes up to there have been noted, and `state` has
-  // them. REQUIRES: the caller has the job.
+  // Takes out the open push, or else opens the next one, so that the caller fills the next slice
+  // with values of `state`. Returns nothing if no push is needed, or between Prepare and Begin.
+  // For a node that ToldOf leaves out, only the tracker's service is pushed. `dispatched`: a
+  // revision; all changes up to it have been noted, and `state` has them. REQUIRES: the caller has
+  // the job.
   std::optional<OpenPush> Take(const placement::State& state, placement::Revision dispatched);
-  // To be called when the slice was made. `more`: it was not the last slice. Ends the job.
+  // Gives back what Take returned, when the slice was filled. `more`: this was not the last slice
+  // of the push. Ends the job.
   void Return(OpenPush push, bool more);
-  // Whether the push for `node` is open. Some of its values may be older than what was answered
-  // meanwhile.
+  // Whether a push for `node` is open. The first slices of this push may have older values than an
+  // answer that is sent before the last slice.
   bool IsOpen(placement::ProviderId node) const { return open_ && open_->node == node; }
 
   void Hold(RecordAnswer answer) { answers_.push_back(std::move(answer)); }
-  // Takes out the answers, with the values of `state`, in the order of Hold; none while a push is
-  // open.
+  // Removes and returns the answers in the order of Hold, with the records as `state` has them for
+  // the node. Returns none while a push is open.
   std::vector<pb::SessionResponse> TakeAnswers(const placement::State& state);
 
  private:
@@ -91,7 +99,7 @@ class PushQueue {
 
   std::string host_;
   PushScopes scopes_;
-  std::optional<OpenPush> open_;  // while a slice is made: only its node
+  std::optional<OpenPush> open_;  // between Take and Return, only open_->node is set
   std::vector<RecordAnswer> answers_;
   bool has_worker_ = false;
   bool preparing_ = false;  // Begin has not been called since Prepare

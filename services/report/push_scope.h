@@ -1,4 +1,5 @@
-// PushScope: the names of everything that the next push for one node must contain.
+// PushScope: what a tracker is still to be told about one node. The ids in a scope are called
+// names: they stand for values, which FillSlice (push_slice.h) looks up later.
 #ifndef BERTH_SERVICES_REPORT_PUSH_SCOPE_H_
 #define BERTH_SERVICES_REPORT_PUSH_SCOPE_H_
 
@@ -13,18 +14,18 @@
 namespace berth::services {
 
 struct PushScope {
-  bool complete = false;  // push the node's whole tree, all its consumers and all its records
+  bool complete = false;  // the push has all providers, consumers and records of the node
   std::set<placement::ProviderId> providers;
   std::set<placement::ConsumerId> consumers;
   std::set<placement::InstanceId> instances;
   std::set<placement::MigrationId> migrations;
-  bool service = false;
+  bool service = false;  // push the record of the tracker's service
 
   size_t size() const {
     return providers.size() + consumers.size() + instances.size() + migrations.size();
   }
   bool empty() const { return !complete && !service && size() == 0; }
-  // Adds everything that `other` names.
+  // Adds everything that `other` has, and calls Limit.
   void Add(PushScope other) {
     complete |= other.complete;
     service |= other.service;
@@ -34,7 +35,7 @@ struct PushScope {
     migrations.merge(other.migrations);
     Limit();
   }
-  // If there are more than kNamesMax names, removes all names and makes the push complete instead.
+  // If there are more than kNamesMax names, removes all names and sets `complete` instead.
   void Limit() {
     if (size() <= kNamesMax) return;
     PushScope all;

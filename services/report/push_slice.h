@@ -1,9 +1,9 @@
 // The slices of the pushes to trackers. Pure functions.
 //
 // A push may have more bytes than one gRPC message, so it is sent in slices. A PushScope names what
-// the push must still contain. Each slice takes names out of the scope and contains the values of
-// these names in the newest state. A later slice may thus be newer than an earlier one; then the
-// next push repeats what changed in between.
+// the push must still contain. FillSlice fills one slice with the values of some of these names,
+// and removes these names from the scope. The caller may fill each slice from a newer state; the
+// next push then has what changed between the slices.
 #ifndef BERTH_SERVICES_REPORT_PUSH_SLICE_H_
 #define BERTH_SERVICES_REPORT_PUSH_SLICE_H_
 
@@ -18,15 +18,20 @@ namespace berth::services {
 
 namespace pb = ::berth::placement::v1;
 
-// A slice has at most so many bytes, unless it contains one entity that alone has more.
+// The entities and removals in a slice have at most so many bytes together, unless there is only
+// one.
 inline constexpr size_t kSliceBytesMax = 1 << 20;
 
-// Adds to `scope` the names of everything that a complete push for `node` contains.
+// Adds to `scope` the names of everything that a complete push for `node`, a node of `host`, may
+// contain.
 void NameAll(const placement::State& state, const std::string& host, placement::ProviderId node,
              PushScope* scope);
 
 // Fills `to` with the next slice of the push whose names are in `rest`, with values from `state`.
-// Removes the names that the slice contains from `rest`. The last slice leaves no name there.
+// An entity that does not concern the node in `state` is listed as removed, or left out if the push
+// is complete. Removes the names that were handled from `rest`. If a consumer is a migration whose
+// record concerns the node, adds the record's name to `rest`. The last slice leaves no name there.
+// If rest->service is set, the last slice also has the record of the tracker's service.
 void FillSlice(const placement::State& state, const std::string& host, placement::ProviderId node,
                PushScope* rest, pb::Push* to);
 

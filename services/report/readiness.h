@@ -1,8 +1,10 @@
-// Readiness: what a tracker said of whether its host is ready for guests, until it is recorded.
+// Readiness: keeps what a tracker has said of whether its host is ready for guests, until that is
+// recorded in the tracker's service.
 //
-// A tracker does not repeat its readiness. So a readiness that the ledger may not have written is
-// recorded again. If an operator has set another value, that value stays: the rule of UpdateService
-// decides so (T-297). Not thread-safe: the session guards the Readiness with its lock.
+// A message of readiness has no answer: the tracker does not learn whether the readiness was
+// recorded. So a readiness is recorded again after a failure that may pass (Settle). A service that
+// an operator disabled stays disabled: the rule of UpdateService decides so (T-297). Not
+// thread-safe: ReportSession guards the Readiness with its mutex_.
 //
 // Invariant: at most one command records a readiness at a time, and of the readiness messages that
 // wait only the newest is kept.
@@ -24,12 +26,14 @@ namespace pb = ::berth::placement::v1;
 class Readiness {
  public:
   void Hear(const pb::Readiness& readiness) { waiting_ = readiness; }
-  // Returns the command that records the readiness that waits, and waits no longer. Returns nothing
-  // while a command is not settled, or if `service` already says the same. `service`: the tracker's
-  // record, or null if it has none.
+  // Returns the command that records the readiness that waits. Returns nothing if none waits or a
+  // command is not settled yet. `service`: the record of the tracker's service; null: it has none.
+  // If `service` is null, or is disabled or enabled already as the readiness wants, forgets the
+  // readiness and returns nothing.
   std::optional<placement::UpdateService> Next(const placement::ServiceRecord* service);
-  // To be called once with the outcome of each command. Returns whether a readiness waits now: Next
-  // must be called later.
+  // To be called once with the outcome of each command. After kUnavailable, kDeadlineExceeded or
+  // RECOVERY_REQUIRED, the readiness of the command waits again, unless a newer one waits. Returns
+  // true if a readiness waits now, so that Next must be called later.
   bool Settle(const absl::Status& status);
 
  private:
@@ -37,8 +41,8 @@ class Readiness {
   std::optional<pb::Readiness> recording_;  // a command records it now
 };
 
-// Logs why a readiness of the tracker on `host` could not be recorded. A tracker decides how often
-// this happens. So a host gets at most one line in a second.
+// Logs why a readiness of the tracker on `host` could not be recorded. A host gets at most one line
+// in a second, because the tracker decides how often this happens.
 void LogUnrecorded(const std::string& host, const absl::Status& status);
 
 }  // namespace berth::services

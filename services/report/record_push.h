@@ -1,11 +1,11 @@
 // The records of instances and migrations in the pushes to trackers. Pure functions.
 //
-// A record concerns a node if it names the node and the node's host, before or after a move: an
-// instance concerns the node that it is on, and the nodes of its migrations that concern them. A
-// migration concerns its nodes as long as it may hold resources. An evacuation that is `done` still
-// concerns its source, which may still have the guest (T-146); but the source is not told of changes
-// that concern only the instance. A record that names a host and no node concerns all nodes of this
-// host.
+// A record names a place by a host and a node, or by a host alone, which then means all nodes of
+// this host. A migration that may hold resources (HoldsResources) concerns its source and its
+// destination. An evacuation that is `done` still concerns its source, which may still have the
+// guest (T-146). An instance concerns the place where it is, and each node that one of its
+// migrations concerns. A command that changes only the instance of a `done` evacuation causes no
+// push to the source, though (Concerned::hosts).
 #ifndef BERTH_SERVICES_REPORT_RECORD_PUSH_H_
 #define BERTH_SERVICES_REPORT_RECORD_PUSH_H_
 
@@ -17,18 +17,19 @@
 
 namespace berth::services {
 
-// Adds the id of the record that `change` changes and, for a migration, that of its instance.
+// Adds the id of the instance or migration that `change` puts or removes. If `change` puts a
+// migration, also adds the id of its instance. Does nothing for changes of other kinds.
 void AddRecord(const placement::Change& change, PushScope* scope);
 
-// Adds the ids of all records that may concern a node of `host`.
+// Adds the ids of all instances and migrations that may concern a node of `host`.
 void NameRecords(const placement::Records& records, const std::string& host, PushScope* scope);
 
-// One node of a tracker.
+// One node of a tracker. The host's name must outlive the value.
 struct TrackedNode {
   const std::string& host;
   placement::ProviderId id;
 };
-// Return the record with this id if it concerns the node; otherwise null.
+// Return the record `id` if there is one and it concerns `node`; otherwise null.
 placement::InstancePtr FindFor(const TrackedNode& node, const placement::Records& records,
                                placement::InstanceId id);
 placement::MigrationPtr FindFor(const TrackedNode& node, const placement::Records& records,

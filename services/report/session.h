@@ -1,16 +1,17 @@
 // ReportSession: placement's side of one tracker's stream (T-226 to T-232), free of gRPC.
 //
-// A session makes a command of each message of its tracker that writes something, answers with the
-// outcome, and sends the pushes. Its parts keep the state: TrackerIdentity says who the tracker is,
-// Traffic reads and sends, PushQueue knows what the tracker is still to be told, and Readiness what
-// is still to be recorded. The owner of the stream calls HandleRead, HandleSent and Closed. A session
-// lives until its owner has called Closed and nobody refers to the session any more. Thread-safe. The
-// session's lock is taken before the lock of its Traffic.
+// A session makes commands of the messages of its tracker, and sends answers, orders and pushes.
+// Its parts keep the state: TrackerIdentity says who the tracker is, Traffic reads and sends,
+// PushQueue knows what the tracker is still to be told, and Readiness knows which readiness is
+// still to be recorded. The ReportSink calls Open, HandleRead, HandleSent and Closed. A session
+// lives until Closed was called and nobody refers to the session any more. Thread-safe. The
+// session's mutex_ is taken before the lock of its Traffic.
 //
 // Invariant: one message of the tracker is handled at a time. The session asks for the next message
-// when the present one is settled. So a session holds at most one report, and sends answers in the
-// order of the messages; only the answer to a write of records may wait for a push. A report or a
-// write of records that is malformed is answered as refused, and the stream goes on.
+// when it knows the outcome of the present one; it does not wait for the outcome of a readiness. So
+// a session holds at most one report. It sends answers in the order of the messages, except that an
+// answer to a write of records may come later, because it waits for a push. A report or a write of
+// records that is malformed is answered as refused, and the stream goes on.
 #ifndef BERTH_SERVICES_REPORT_SESSION_H_
 #define BERTH_SERVICES_REPORT_SESSION_H_
 
@@ -36,17 +37,19 @@ namespace berth::services {
 class ReportSession final : public TrackerStream,
                             public std::enable_shared_from_this<ReportSession> {
  public:
-  // `sessions` must outlive the session; `sink` must live until Closed is called.
-  // A stream with a certificate ends with the certificate. Its Hello must name the host in it.
+  // `sessions` must outlive the session; `sink` must live until Closed is called. If `certificate`
+  // has a host, each Hello must name this host. The stream ends when a message comes after the
+  // certificate has expired.
   ReportSession(ReportSessions* sessions, ReportSink* sink, TrackerCertificate certificate = {})
       : sessions_(sessions), identity_(std::move(certificate)), traffic_(sink) {}
 
-  // Registers the session and asks for the first message. Called once, before all else.
+  // Registers the session in ReportSessions and asks for the first message. To be called once,
+  // before all other methods.
   void Open();
-  // To be called when the read that the session asked for has ended. `ok`: a message was read.
+  // To be called when the read that the session asked for has ended. `ok`: a message was read. If
+  // false, the stream ends.
   void HandleRead(bool ok);
-  // To be called when the message that was being sent has been sent or, if not `ok`, cannot be sent
-  // any more.
+  // As Traffic::HandleSent.
   void HandleSent(bool ok);
   // To be called when the stream is over. REQUIRES: the sink's Finish was called, and nothing is
   // being read or sent.
@@ -65,7 +68,7 @@ class ReportSession final : public TrackerStream,
  private:
   using HelloPtr = std::shared_ptr<const HelloFacts>;
 
-  // The handlers of messages. `form`: why the texts of the message cannot be taken; OK if they can.
+  // The handlers of messages. `form`: what CheckText says of the message.
   void HandleHello();
   void Welcome(const HelloPtr& hello, const placement::Decision& decision);
   void HandleReport(const absl::Status& form);
@@ -81,11 +84,11 @@ class ReportSession final : public TrackerStream,
   void SendRecordAnswers() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   ReportSessions* const sessions_;
-  // The first Hello sets the identity before Connections knows the session.
+  // The first Hello sets the identity. Before Attach, only the handlers use the identity.
   TrackerIdentity identity_;
   Traffic traffic_;
-  // The Hello of the last Welcome; null before the first Welcome. Only used by the handlers, of which
-  // one runs at a time.
+  // The Hello of the last call of Welcome; null before the first call. Used only by the handlers,
+  // of which one runs at a time.
   HelloPtr hello_;
 
   mutable placement::Mutex mutex_;

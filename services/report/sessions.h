@@ -1,13 +1,16 @@
 // ReportSessions: the streams of all trackers that are connected to this process, and what the
 // streams share.
 //
-// It has five jobs. It knows which stream owns which service and which nodes. It follows the feed
-// once for all streams, and gives each stream the commands that concern it. It limits how
-// many nodes send a snapshot at a time. It keeps the audit orders that are not answered yet. It
-// calls Tick of the streams that asked for it. Thread-safe. Locks are taken in this order:
-// follow_mutex_, mutex_, the locks of a stream, then dispatched_mutex_ or tick_mutex_. A stream must
-// not call ReportSessions while it holds its own lock, except for dispatched(). Under mutex_ nobody
-// looks at the changes of a command: the owners of streams are found there and told afterwards.
+// ReportSessions has five jobs. It knows which stream owns which service and which nodes. It
+// follows the feed once for all streams, and gives each stream the commands that concern the
+// stream's host or nodes. It decides when a node may send a snapshot (SnapshotSlots). It keeps the
+// audit orders that are not answered yet. It calls Tick of the streams that asked for it
+// (TickLater).
+//
+// Thread-safe. Locks are taken in this order: follow_mutex_, mutex_, the locks of a stream, then
+// dispatched_mutex_ or tick_mutex_. A stream that holds a lock of its own may call dispatched() and
+// the accessors before dispatched(), and no other method. Nobody looks at the changes of a command
+// while mutex_ is held: the streams that the command concerns are found first, and then told.
 #ifndef BERTH_SERVICES_REPORT_SESSIONS_H_
 #define BERTH_SERVICES_REPORT_SESSIONS_H_
 
@@ -37,11 +40,11 @@ namespace berth::services {
 namespace pb = ::berth::placement::v1;
 
 struct SessionSettings {
-  // Each command that a stream submits to the ledger has its deadline this much later.
+  // The time from the submission of a stream's command to the command's deadline.
   absl::Duration settle_within = absl::Seconds(30);
-  bool enable_new_services = true;  // false: the services of new trackers are disabled (T-296)
-  // For tests. Called on a worker, without a lock, before it fills a slice of a push. Null: nothing
-  // is called.
+  bool enable_new_services = true;  // false: the record of a new tracker is disabled (T-296)
+  // For tests. Called by a worker, without a lock, before the worker fills a slice of a push. Null:
+  // nothing is called.
   std::function<void()> before_fill = nullptr;
 };
 
@@ -51,7 +54,8 @@ class ReportSessions {
 
   ReportSessions(placement::Ledger* ledger, Workers* workers, LivenessRecorder* recorder,
                  const SessionSettings& settings = {});
-  // REQUIRES: no stream is open.
+  // REQUIRES: no stream is open, and `workers` and `ledger` have no work left that uses this
+  // object.
   ~ReportSessions();
 
   placement::Ledger* ledger() const { return ledger_; }
@@ -60,44 +64,53 @@ class ReportSessions {
   absl::Duration heartbeat_interval() const { return recorder_->heartbeat_interval(); }
   const SessionSettings& settings() const { return settings_; }
 
-  // Returns the revision up to which every command has been given to each stream that owns a tree
-  // which the command changed.
+  // Returns the revision up to which the feed has been followed: up to this revision, each stream
+  // was given the commands that concern the stream (Touch), or was told that anything may have
+  // changed (TouchAll).
   placement::Revision dispatched() const;
 
-  // To be called when a stream has opened, and once when it has ended.
+  // To be called once when a stream has opened, and once when the stream is over. After EndAll,
+  // Opened ends the stream.
   void Opened(const TrackerStreamPtr& stream);
   void Closed(const TrackerStreamPtr& stream);
-  // Called when the service that the stream's Hello named has been registered. Makes the stream the
-  // owner of its service and of `nodes`, and of no other node. Ends the stream that owned the
-  // service before. Fails, and changes nothing: kUnavailable / NOT_SERVING if all streams are being
-  // ended, kAborted / TRACKER_FENCED if this one has ended or a newer one replaced it.
+  // To be called when the service that the stream's Hello named has been registered. Makes the
+  // stream the owner of its service and of `nodes`, and of no other node. Ends another stream that
+  // owned the service. Fails, and changes nothing: kUnavailable / NOT_SERVING after EndAll;
+  // kAborted / TRACKER_FENCED if the service is recorded for another process, if the stream has
+  // ended, or if a stream of the same process that opened later owns the service.
   absl::Status Attach(const TrackerStreamPtr& stream,
                       const std::vector<placement::ProviderId>& nodes);
-  // Adds `node` to the nodes that the stream owns. Does nothing if the stream owns no service.
+  // As Connections::Own.
   void Own(const TrackerStreamPtr& stream, placement::ProviderId node);
   // Makes the next Tick call the stream's Tick.
   void TickLater(const TrackerStreamPtr& stream);
-  // Returns whether `node` may send its snapshot now. If false, the node's stream is sent an order
-  // for a snapshot later.
+  // Returns whether `node` may send its snapshot now. If false, the node waits: when it is the
+  // node's turn, the stream that then owns the node sends an order for the snapshot.
   bool AskForSnapshot(placement::ProviderId node);
+  // To be called when a snapshot of `node` has been applied. Orders the snapshots that are now due.
   void SnapshotTaken(placement::ProviderId node);
 
-  // Orders an audit of `node`. Calls `answer` once: with the summary of the audit when the audit is
-  // done; with OVERLOADED if too many orders are open; with NOT_SERVING if no stream owns the node,
-  // or if all streams are being ended; with kDeadlineExceeded when `deadline` passes.
+  // Orders an audit of `node`. Calls `answer` once, with the first of these that applies:
+  //   NOT_SERVING        no stream owns the node, or EndAll is or was called
+  //   OVERLOADED         too many orders for the node are open
+  //   the summary        AuditDone is called for the order; empty if `done` has none for the node
+  //   kDeadlineExceeded  Tick is called at `deadline` or later
   void Audit(placement::ProviderId node, placement::BootTime deadline, const AuditAnswer& answer);
+  // To be called when a tracker answers an order. Does nothing if the order is not open any more.
   void AuditDone(const pb::AuditDone& done);
 
   // One step of the timer, called about once a second. Orders the snapshots that are due, answers
-  // the audit orders whose deadline has passed, and calls Tick of the streams that TickLater named.
+  // the audit orders whose deadline has passed, calls Tick of the streams that TickLater named, and
+  // has the feed followed if no worker was free for that.
   void Tick(placement::BootTime now);
-  // Ends all streams with NOT_SERVING, answers all audit orders, and refuses new streams and
-  // orders.
+  // Ends all streams, and answers all open audit orders, with NOT_SERVING. Refuses new streams and
+  // orders from now on.
   void EndAll();
 
   void Measure(Samples* samples) const;
 
  private:
+  // An audit order that is not answered yet.
   struct Order {
     placement::ProviderId node;
     placement::BootTime deadline;
@@ -110,11 +123,12 @@ class ReportSessions {
   void BeginAnew() ABSL_EXCLUSIVE_LOCKS_REQUIRED(follow_mutex_);
   void NoteDispatched(placement::Revision revision);
   void Dispatch(const placement::FeedBatch& batch);
-  // Tells the Liveness, and the streams that must end, which services `changes` writes or removes.
-  // Returns how many changes there are.
+  // Calls DispatchService for each service that `changes` put or remove. Returns the number of all
+  // `changes`.
   int64_t DispatchServices(const placement::Changes& changes);
-  // Ends the stream of the service if the newest record of the service names another tracker process,
-  // or if there is none (T-384). A change that is dispatched late may be older than the stream.
+  // Notes in the Liveness that the record of the service has changed. Ends the stream that owns the
+  // service if the newest record of the service names another process than the stream's, or if
+  // there is none (T-384). A change that is dispatched late may be older than the stream.
   void DispatchService(const Liveness::Key& key);
   void OrderSnapshots(placement::BootTime now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
@@ -124,7 +138,7 @@ class ReportSessions {
   const SessionSettings settings_;
   int64_t feed_handle_ = 0;
   std::atomic<bool> following_{false};
-  std::atomic<int64_t> visits_{0};  // how many changes Dispatch has looked at, for all streams
+  std::atomic<int64_t> visits_{0};  // how often Dispatch and Touch have looked at a change
 
   mutable placement::Mutex follow_mutex_;  // one worker follows the feed at a time
   placement::Revision followed_ ABSL_GUARDED_BY(follow_mutex_);
@@ -139,7 +153,7 @@ class ReportSessions {
   bool ended_ ABSL_GUARDED_BY(mutex_) = false;
   Connections connections_ ABSL_GUARDED_BY(mutex_);
   SnapshotSlots slots_ ABSL_GUARDED_BY(mutex_);
-  std::map<std::string, Order> orders_ ABSL_GUARDED_BY(mutex_);
+  std::map<std::string, Order> orders_ ABSL_GUARDED_BY(mutex_);  // by order id
 };
 
 }  // namespace berth::services

@@ -1,8 +1,9 @@
-// SnapshotSlots: limits how many nodes send a snapshot at a time, and queues the others (T-230).
+// SnapshotSlots: gives at most `slots_max` nodes at a time a slot for sending a snapshot, and
+// queues the others (T-230).
 //
 // After a restart of placement ten thousand trackers connect at the same time, and many of them
-// must send a snapshot. If a node does not use its slot in time, the slot goes to the next node.
-// Not thread-safe.
+// must send a snapshot. A slot that is not released within `use_within` becomes free at the next
+// Due. Not thread-safe.
 #ifndef BERTH_SERVICES_REPORT_SNAPSHOT_SLOTS_H_
 #define BERTH_SERVICES_REPORT_SNAPSHOT_SLOTS_H_
 
@@ -22,7 +23,8 @@ class SnapshotSlots {
   SnapshotSlots(int slots_max, absl::Duration use_within)
       : slots_max_(slots_max), use_within_(use_within) {}
 
-  // Gives `node` a slot, or queues the node. Returns whether the node has a slot.
+  // Gives `node` a slot if one is free and no node waits; otherwise queues the node. Returns
+  // whether the node has a slot. A node that has a slot already keeps it.
   bool Ask(placement::ProviderId node, placement::BootTime now) {
     if (slots_.contains(node)) return true;
     if (static_cast<int>(slots_.size()) < slots_max_ && queued_.empty()) {
@@ -32,12 +34,13 @@ class SnapshotSlots {
     if (queued_.insert(node).second) queue_.push_back(node);
     return false;
   }
-  // Frees the slot of `node`, or removes the node from the queue.
+  // Frees the slot of `node`, or ends its wait for one. A node that asks again soon may get its old
+  // place in the queue.
   void Release(placement::ProviderId node) {
     slots_.erase(node);
-    queued_.erase(node);  // Due ignores the entry in queue_
+    queued_.erase(node);  // Due ignores the entry in queue_ unless the node asks again
   }
-  // Gives the free slots to queued nodes, and returns these nodes.
+  // Gives the free slots to waiting nodes in the order of the queue, and returns these nodes.
   std::vector<placement::ProviderId> Due(placement::BootTime now) {
     std::erase_if(slots_, [now](const auto& slot) { return slot.second <= now; });
     std::vector<placement::ProviderId> due;
@@ -58,8 +61,9 @@ class SnapshotSlots {
   const absl::Duration use_within_;
   std::map<placement::ProviderId, placement::BootTime>
       slots_;  // by node; the time at which the node loses its slot
+  // The queue. May have nodes that no longer wait, and a node more than once.
   std::deque<placement::ProviderId> queue_;
-  std::set<placement::ProviderId> queued_;  // nodes of queue_ that still wait
+  std::set<placement::ProviderId> queued_;  // the nodes of queue_ that still wait
 };
 
 }  // namespace berth::services

@@ -1,10 +1,11 @@
-// TrackerIdentity: who the tracker of a stream is, by its certificate and by its Hellos.
+// TrackerIdentity: who the tracker of a stream is, by the connection's certificate and by the
+// tracker's Hellos.
 //
 // Invariants:
 //   1. The first Hello that Hear accepts sets the key and the incarnation, which never change
 //      afterwards. A Hello of another process is refused.
-//   2. If the stream has a certificate, the key has the host of the certificate.
-// Not thread-safe until Hear has accepted the first Hello; constant afterwards.
+//   2. If the certificate has a host, and a Hello was accepted, the key has the same host.
+// Not thread-safe until Hear has accepted the first Hello; constant and thread-safe afterwards.
 #ifndef BERTH_SERVICES_REPORT_TRACKER_IDENTITY_H_
 #define BERTH_SERVICES_REPORT_TRACKER_IDENTITY_H_
 
@@ -19,10 +20,10 @@
 
 namespace berth::services {
 
-// What the certificate says with which the tracker's connection was opened.
+// What the certificate of the tracker's connection says.
 struct TrackerCertificate {
   std::string host;  // empty: the connection has no TLS, so nobody has checked the tracker's host
-  absl::Time not_after = absl::InfiniteFuture();
+  absl::Time not_after = absl::InfiniteFuture();  // the certificate has expired from then on
 };
 
 class TrackerIdentity {
@@ -31,19 +32,22 @@ class TrackerIdentity {
 
   // UNAUTHENTICATED if the certificate has expired at `now`.
   absl::Status CheckCertificate(absl::Time now) const;
-  // Takes in what a Hello says of the service. POLICY_DENIED if the certificate names another host;
-  // INVALID_FIELD if an earlier Hello named another process.
+  // To be called for each Hello, with what it says of the service. POLICY_DENIED if the certificate
+  // has another host; INVALID_FIELD if the first accepted Hello named another process. REQUIRES:
+  // the service has a host.
   absl::Status Hear(const placement::RegisterService& service);
 
-  // The service and the process that the first Hello named.
+  // The service and the process that the first accepted Hello named.
   const Liveness::Key& key() const { return key_; }
   const std::string& host() const { return key_.first; }
   placement::Uuid incarnation() const { return incarnation_; }
-  // The actor of the tracker's commands.
+  // The actor (Command::actor) of the tracker's commands. REQUIRES: a Hello was accepted.
   std::string Actor() const;
 
-  // Returns the status with which the stream must end after a command of the tracker has ended with
-  // `status`, at `state` or before. OK: the stream does not end, and a message answers the command.
+  // Returns the status with which the stream must end after a report or a write of records that
+  // ended with `status`: OUTCOME_UNKNOWN, TRACKER_FENCED if a newer process has registered, or
+  // SERVICE_NOT_REGISTERED if the service was deleted. Returns OK for any other `status`. `state`:
+  // not older than the state on which the command was decided.
   absl::Status EndingOf(const placement::State& state, const absl::Status& status) const;
 
  private:

@@ -1,7 +1,7 @@
-// ClaimCaller: who makes or ends a claim, and waits for the answer. ClaimReplies: answers that are
-// decided under the node's lock and given without it.
+// ClaimCaller: how a caller of NodeClaims is answered. ClaimReplies: answers that are decided under
+// the node's lock and given without it.
 //
-// A plain value; not thread-safe.
+// Not thread-safe.
 #ifndef BERTH_TRACKER_NODE_CLAIM_REPLIES_H_
 #define BERTH_TRACKER_NODE_CLAIM_REPLIES_H_
 
@@ -14,23 +14,24 @@
 
 namespace berth::tracker {
 
-// What a caller of NodeClaims gets.
+// The result of a call of NodeClaims that is not refused. Each value is for the calls that its
+// comment names.
 struct ClaimResult {
-  OpenClaim claim;
-  bool ended = false;    // the instance had the claim, and has it no more
+  OpenClaim claim;       // Claim: what was claimed
+  bool ended = false;    // Abort, DropMove: the claim, or the node's side of the move, has ended
   bool tracked = false;  // UpdateUsage: the instance counts on the node
 };
 
 struct ClaimCaller {
-  // Called exactly once, by any thread, without any lock of the node.
+  // Called exactly once, on any thread, without any lock of the node.
   std::function<void(const absl::StatusOr<ClaimResult>&)> done;
   // Whether the caller has gone, or its deadline has passed. May be called at any time, also after
   // `done`, and with the node's lock held.
   std::function<bool()> gone;
 };
 
-// Answers callers when it is destroyed. Declared before the lock, so that nobody is called under
-// the lock.
+// Answers the callers, in the order of Add, when it is destroyed. To be declared before the node's
+// lock is taken: then its destructor runs after the lock was released.
 class ClaimReplies {
  public:
   ClaimReplies() = default;

@@ -1,13 +1,13 @@
-// Node: one tracked hypervisor, with its passes and its identity. Its parts are NodeAudits,
-// NodeReports and NodeClaims, which share what is known of the node: NodeState.
+// Node: one tracked hypervisor, with its identity, its passes and its claims. Its parts are
+// NodeAudits, NodeReports and NodeClaims, which share what is known of the node: NodeState. A pass
+// is good if its facts were audited: its result is kComplete or kDegraded (PassOutcome).
 //
-// Thread-safe: one thread runs the passes, the uplink brings records and takes reports and writes,
-// callers claim, and every thread may read.
+// Thread-safe, but only one Pass may run at a time.
 //
 // Invariants:
-//   1. One lock protects the state and the parts: mutex_. A thread that holds it waits for neither
-//      libvirt nor the network, and answers no caller.
-//   2. The identity does not change any more when it is known (T-17).
+//   1. mutex_, the node's lock, protects the state and the parts. A thread that holds the lock
+//      waits for neither libvirt nor the network, and answers no caller.
+//   2. Once the identity is known, its uuid does not change (T-17).
 #ifndef BERTH_TRACKER_NODE_NODE_H_
 #define BERTH_TRACKER_NODE_NODE_H_
 
@@ -54,22 +54,22 @@ class Node {
     std::optional<std::chrono::milliseconds> pass_interval;  // absent: no periodic passes (T-44)
     absl::Time booted_at = absl::InfinitePast();             // when this machine was started (T-33)
   };
-  // The values of a node at one moment.
+  // What is known of a node. All values but `connected` are of the same moment.
   struct View {
     Uuid uuid;  // nil: not known yet
     std::string name;
     std::string uri;
     bool connected = false;
     PassOutcome last;                    // how the last pass ended
-    std::shared_ptr<const Audit> audit;  // of the last good facts and the newest records
-    bool has_records = false;            // placement has sent its records
+    std::shared_ptr<const Audit> audit;  // the last one; null: no pass was good yet
+    bool has_records = false;            // records() is not absent
     Standing standing = Standing::kNone;
     int64_t sequence = 0;
     int64_t acknowledged_sequence = 0;
-    // The digest of the last acknowledged report, for Hello. Empty: none was acknowledged yet.
+    // The digest of the last acknowledged report. Empty: none was acknowledged yet.
     std::string acknowledged_digest;
-    // The revision up to which the records are complete. Absent: this is not known, and placement
-    // must send all records again.
+    // The records have all changes up to this revision. Absent: this is not known, so placement
+    // must send all records.
     std::optional<LedgerRevision> told_up_to;
     bool settled = true;
     std::optional<MonotonicTime> unsettled_since;
@@ -78,38 +78,46 @@ class Node {
     int64_t reports_rejected = 0;
   };
 
-  // `pool` runs the calls of libvirt and outlives the node.
+  // `pool` runs the calls of libvirt, and must outlive the node. `listener`: see Hypervisor.
+  //
+  // REQUIRES: a HypervisorEventLoop exists.
   Node(Options options, DeadlinePool* pool, HypervisorListener listener);
 
-  // Runs one pass: finds the node's identity if it is not known yet, observes, audits, and offers
-  // the report to the outbox, and lets placement correct records. If one of these steps fails, the
-  // outcome has the error.
+  // Runs one pass, which begins at `now`: finds the identity if it is not known yet, observes,
+  // audits, offers the report to the outbox, and adds writes that correct records (RepairRecords).
+  // If the identity, the observation or the audit fails, the outcome has the error, and the later
+  // steps are left out.
   //
   // REQUIRES: no other Pass runs.
   PassOutcome Pass(MonotonicTime now);
-  // Makes the next pass use `configuration`. Until such a pass succeeds, audits use the
-  // configuration of the last good pass.
+  // Passes that begin later use `configuration`. Until one of them is good, audits of changed
+  // records use the configuration of the last good pass.
+  //
+  // REQUIRES: only settings that may change while a node runs have changed: see TakeReloadable.
   void Configure(const NodeConfiguration& configuration);
-  // Whether the last good pass began more than three intervals ago (T-293). If no pass was good
-  // yet, whether the first pass began more than three intervals ago.
+  // Whether the last good pass began more than three pass intervals before `now` (T-293). If no
+  // pass was good yet, the first pass counts instead. False if no pass has begun, or if there are
+  // no periodic passes.
   bool AuditOverdue(MonotonicTime now) const;
 
   View view() const;
-  // The records that placement has sent; absent until it sends them.
+  // What placement has recorded about the node. Absent until placement has sent this, or has
+  // welcomed the node as a new one.
   std::optional<Records> records() const;
-  // The accounting of the last good facts and of all records and claims of this moment. Absent: no
-  // pass was good yet.
+  // The accounting of this moment, from the last good facts, the orphans of the last audit, and all
+  // records and claims. Absent: no pass was good yet.
   std::optional<Accounting> accounting() const;
   std::map<std::string, int64_t> libvirt_calls() const { return hypervisor_.call_counts(); }
   LockTimes lock_times() const { return mutex_.times(); }
   int hung_storage_reads() const { return observer_.hung_storage_reads(); }
   const Options& options() const { return options_; }
-  // Absent until a pass has found the identity. Does not change afterwards. Does not wait for the
-  // node's lock.
+  // Absent until a pass has found the identity. Its uuid and path do not change afterwards. Does
+  // not wait for the node's lock.
   std::optional<NodeIdentity> identity() const;
   std::string name() const;
 
-  // Run `work` under the node's lock, and return what it returns. `work` must not wait for anything.
+  // Run `work` on a part of the node, under the node's lock, and return what `work` returns. `work`
+  // must not wait for anything, and must not call the node.
   template <typename Work>
   auto Audits(const Work& work) {
     const FairLock lock(&mutex_);
@@ -120,61 +128,67 @@ class Node {
     const FairLock lock(&mutex_);
     return work(&reports_);
   }
-  // Also answers the callers whose answers `work` has added to the replies, without the lock.
+  // Claims also answers the callers whose answers `work` has added to the replies: afterwards, and
+  // without the lock.
   template <typename Work>
   auto Claims(const Work& work) {
     ClaimReplies replies;
     const FairLock lock(&mutex_);
     return work(&claims_, &replies);
   }
+  // Makes each Hello ask placement for all records, until they have come (T-63).
+  void WantAllRecords();
 
-  // The methods from here on are for the uplink.
+  // Only the uplink calls the methods from here on.
 
-  // Compares the identity with placement's records: see CheckIdentity. If they agree, records the
-  // name of an only node: see WriteIdentityOwner. If that fails, the answer has a warning.
+  // Compares the identity with `records`, and fails, as CheckIdentity does. If they agree, the
+  // identity no longer counts as new (NodeIdentity::created). If the tracker has only this node,
+  // and its identity file is not in the node's own directory, also records the node's name as
+  // WriteIdentityOwner does. If that fails, the result has a warning.
   //
   // REQUIRES: the identity is known.
   absl::StatusOr<IdentityCheck> CheckRecords(const std::vector<NodeRecord>& records);
-  // To be called when the session has ended.
+  // To be called when the session has ended: see Outbox::Disconnect and NodeClaims::Disconnect.
   void Disconnect();
-  // Calls `change`, which edits the records and the account. If they are the first records, or if
-  // `change` returns true, the last facts are audited with them: see NodeAudits. Then answers the
-  // callers who wait for a record that has come.
+  // Calls `change`, under the node's lock, to edit the records and the account. Then calls
+  // NodeAudits::AuditAtOnce if these are the first records, or else NodeAudits::NoteChange if
+  // `change` has returned true. Last, calls NodeClaims::RecordsCame.
   //
   // REQUIRES: the identity is known.
   void ChangeRecords(const std::function<bool(Records*, NodeAccount*)>& change, MonotonicTime now);
-  // Makes the next Hello ask placement for all records (T-63).
-  void WantAllRecords();
 
  private:
   absl::Status FindIdentity();
-  // Finds the identity and observes. Remembers the traits that a report with `configuration` may
-  // add, before it is sent; if they cannot be remembered, the facts have a warning.
+  // Finds the identity if it is not known yet, and observes. Writes the traits that a report with
+  // `configuration` may add into the AddedTraitsFile, before a report adds them. If the file cannot
+  // be written, the facts have a warning.
   absl::StatusOr<Facts> Observe(const NodeConfiguration& configuration, MonotonicTime now,
                                 absl::Time wall_now);
-  // Audits what was observed with `configuration`, and ends the pass.
+  // Ends a pass: audits `observed`, which was observed with `configuration`, or takes over its
+  // error. Fills `outcome`, apart from its texts, and makes it the outcome of the last pass.
   void TakeFacts(absl::StatusOr<Facts> observed,
                  std::shared_ptr<const NodeConfiguration> configuration, MonotonicTime now,
                  PassOutcome* outcome);
 
   const Options options_;
   Hypervisor hypervisor_;
-  Observer observer_;  // used by Pass, and for its thread-safe counter
+  Observer observer_;  // only Pass uses it, apart from its thread-safe counter
   AddedTraitsFile added_traits_;
 
-  // Taken after mutex_ if both are taken. Without it, whoever looks for a node would wait for the
-  // locks of other nodes.
+  // A thread that takes mutex_, too, takes mutex_ first. The identity has a lock of its own,
+  // because a thread that looks for a node by its uuid must not wait for the locks of other nodes.
   mutable Mutex identity_mutex_;
   std::optional<NodeIdentity> identity_ ABSL_GUARDED_BY(identity_mutex_);
 
-  // The node's lock. It protects all that follows, so the parts take no lock.
+  // The node's lock. It protects all that follows, so the parts have no lock of their own.
   mutable FairMutex mutex_;
   NodeState state_ ABSL_GUARDED_BY(mutex_);
   NodeReports reports_ ABSL_GUARDED_BY(mutex_){&state_, &added_traits_};
   NodeAudits audits_ ABSL_GUARDED_BY(mutex_);
   NodeClaims claims_ ABSL_GUARDED_BY(mutex_){&state_, &reports_.outbox()};
   std::shared_ptr<const NodeConfiguration> wanted_configuration_ ABSL_GUARDED_BY(mutex_);
-  // When the last good pass began. If no pass was good yet: when the first pass began.
+  // When the last good pass began, or, if no pass was good yet, the first pass. Absent: no pass has
+  // begun.
   std::optional<MonotonicTime> audited_at_ ABSL_GUARDED_BY(mutex_);
 };
 

@@ -1,13 +1,15 @@
-// NodeAudits: audits what a pass observed and what placement has recorded, when one of both changes.
-// The account and the reports learn the result.
+// NodeAudits: audits what a pass observed against what placement has recorded, after a pass and
+// when the records have changed. Gives the results to the account and to NodeReports.
 //
 // Asks no hypervisor. Not thread-safe; the node's lock protects it.
 //
 // Invariants:
-//   1. Facts whose audit fails change neither the facts, nor the configuration, nor the audit (T-37).
-//   2. The audit is that of the newest records, unless due() says when they are audited.
-//   3. The accounting takes only totals from the facts. It computes the used amounts from records,
-//      claims and orphans (T-51).
+//   1. If the audit of new facts fails, the state keeps its facts and its audit, and later audits
+//      use the configuration of the last good facts (T-37).
+//   2. The state's audit has all changes of which NoteChange was told, unless due() says when they
+//      are audited.
+//   3. Use that the hypervisor measures never enters the accounting: the used amounts follow from
+//      records, claims, orphans and the reserve (T-51).
 #ifndef BERTH_TRACKER_NODE_NODE_AUDITS_H_
 #define BERTH_TRACKER_NODE_NODE_AUDITS_H_
 
@@ -34,11 +36,12 @@ namespace berth::tracker {
 
 class NodeAudits {
  public:
-  // An audit takes milliseconds under the lock if the node has many guests, and claims wait for the
-  // lock. So changes that follow each other quickly are audited together, once in this time.
+  // After an audit of changed records, further changes wait up to this long for the next audit. An
+  // audit of many guests takes milliseconds under the node's lock, for which claims wait.
   static constexpr std::chrono::milliseconds kAuditPause{100};
 
-  // `wall_clock`: returns the time for people. The last three outlive the audits.
+  // `wall_clock` returns the time of the wall clock. `orphan_confirmation`: see JudgeOrphans. The
+  // last three parameters must outlive the audits.
   NodeAudits(absl::Time (*wall_clock)(), absl::Duration orphan_confirmation, NodeState* state,
              NodeReports* reports, const AddedTraitsFile* added_traits)
       : wall_clock_(wall_clock),
@@ -49,47 +52,50 @@ class NodeAudits {
 
   // Audits new facts, which were observed with `configuration`, and keeps both if that succeeds.
   //
-  // Fails as VerifyFacts does, or if a setting for devices is malformed.
+  // Fails as VerifyFacts, AddDevices and ClaimSettingsOf do.
   //
   // REQUIRES: the state has an account.
   absl::Status TakeFacts(std::shared_ptr<const Facts> facts,
                          std::shared_ptr<const NodeConfiguration> configuration, MonotonicTime now);
-  // Audits the last facts, if there are any, with the records, because they are the first ones or
-  // because placement refused a report and sent its providers.
+  // To be called when the first records have come, or when placement has sent its providers with a
+  // refusal. Audits the last good facts, if there are any, with the records.
   void AuditAtOnce(MonotonicTime now);
-  // To be called when the records have changed. Audits the last facts, if there are any, with the
-  // records. If only the accounting has changed, the new report waits: see NodeReports::Take. If
-  // changes were audited less than kAuditPause ago, the audit waits for AuditChanges.
+  // To be called when the records have changed in another way. Audits the last good facts, if there
+  // are any, with the records. If changes were audited less than kAuditPause ago, this audit waits
+  // for AuditChanges, for NextReport, or for the next pass. NodeReports::Take says when the result
+  // is reported.
   void NoteChange(MonotonicTime now);
-  // Audits all changes that wait for an audit, if it is time, and lets NextReport return a changed
-  // account, if it is time for that. Returns whether there was an audit.
+  // Audits all changes that wait for an audit, if it is time. Then calls NodeReports::OfferDue.
+  // Returns true if there was an audit.
   bool AuditChanges(MonotonicTime now);
-  // Returns when AuditChanges will have something to do. Nothing: nothing waits for it.
+  // Returns when AuditChanges will have something to do. Nothing: nothing waits for AuditChanges.
   std::optional<MonotonicTime> due() const;
-  // Returns the report to send now, if there is one. Sets `records` to the records that this report
-  // is based on: changes that wait for an audit are audited before.
+  // Returns the report to send now, and sets `records` to the records of this moment. Nothing: no
+  // report is to be sent now, or there are no records yet. Changes that wait for an audit are
+  // audited before, if a report is to be sent.
   std::optional<Outbox::Outgoing> NextReport(MonotonicTime now, std::optional<Records>* records);
-  // To be called when placement has refused the report `sequence`: see NodeReports::Reject. `tree`:
-  // the providers as placement has them, if placement sent them; they are audited. Returns false if
-  // placement refused for good to move resources (T-197).
+  // Calls NodeReports::Reject. `tree`: the providers that placement has, if placement sent them. If
+  // the report was in flight, `tree` replaces the providers in the records, and is audited at once.
+  // Returns false if placement refused for good to move resources (T-197), else true.
   bool Reject(int64_t sequence, bool again, std::optional<std::vector<KnownProvider>> tree,
               MonotonicTime now);
-  // Returns the warnings of all audits since the last call, for the log: those of passes and those
-  // that changed records have caused.
+  // Returns the warnings of all audits since the last call, for the log.
   std::vector<std::string> TakeWarnings();
-  // The accounting of the last good facts and of all records and claims of this moment. Absent: no
-  // pass was good yet.
+  // See Node::accounting.
   std::optional<Accounting> accounting() const;
 
  private:
   using Cause = NodeReports::Cause;
 
-  // Audits the facts against the records, keeps the audit, and lets it be reported. The audit can
-  // fail only if the facts are new: facts that have passed an audit pass it again.
+  // Audits the facts of the state with its records, keeps the audit, and gives it to NodeReports.
+  // Fails only for kPass: facts that have passed an audit pass it again.
+  //
+  // REQUIRES: there are facts.
   absl::Status AuditFor(MonotonicTime now, Cause cause);
-  // Audits the last facts with all changes of records until now.
+  // Audits all changes of records until now, and begins kAuditPause.
   void AuditNow(MonotonicTime now);
-  // Gives the account what the node has, by the facts.
+  // Gives the account what the node has by the facts, and the state the settings for claims.
+  // Changes neither if it fails.
   absl::Status TakeResources();
   const Records* records() const { return state_->records ? &*state_->records : nullptr; }
 
@@ -100,8 +106,8 @@ class NodeAudits {
   const AddedTraitsFile* const added_traits_;
   // The configuration with which the facts were observed.
   std::shared_ptr<const NodeConfiguration> configuration_;
-  bool changes_wait_ = false;            // records have changed since the last audit
-  MonotonicTime audit_changes_at_ = {};  // not before this time
+  bool changes_wait_ = false;            // changes of which NoteChange was told wait for an audit
+  MonotonicTime audit_changes_at_ = {};  // changes are audited from this time on
   std::vector<std::string> warnings_;    // that nobody has taken yet
 };
 

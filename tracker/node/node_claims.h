@@ -1,14 +1,14 @@
-// NodeClaims: the claims on a node and their ends, from the call to placement's answer. It has the
-// writes of records, the answers that repeats get, and the callers that wait.
+// NodeClaims: the claims on a node and their ends, from the call to placement's answer. Keeps the
+// writes of records, the answers for repeated requests, and the callers that wait.
 //
-// Waits for nothing and calls nobody: callers are answered by the ClaimReplies that each function
-// fills. Not thread-safe; the node's lock protects it.
+// Waits for nothing and answers nobody: the answers go into ClaimReplies. Of a caller it calls only
+// `gone`. Not thread-safe; the node's lock protects it.
 //
 // Invariants:
-//   1. A claim counts in the account from the moment in which it is tested, until placement's records
-//      decide, or until it is known that placement never writes it.
-//   2. A caller is answered exactly once. It waits for a write of its instance, for a record, or for
-//      nothing.
+//   1. A claim counts in the account from its test on, until placement's records show what became
+//      of it, or until it is known that placement never writes it.
+//   2. A caller is answered exactly once: at once, or after waiting for a write of its instance or
+//      for a record.
 //   3. An instance has at most one write: see RecordWrites.
 #ifndef BERTH_TRACKER_NODE_NODE_CLAIMS_H_
 #define BERTH_TRACKER_NODE_NODE_CLAIMS_H_
@@ -37,100 +37,123 @@ namespace berth::tracker {
 struct MoveDrop {
   Uuid instance_uuid;
   Uuid migration_uuid;
-  ClaimEnd side = ClaimEnd::kConfirm;  // or kRevert
+  ClaimEnd side = ClaimEnd::kConfirm;  // the source; or kRevert: the destination
 };
 
+// Names like kTooLate are kinds of refusals (ClaimRefusalKind). Two groups of refusals are common
+// to several calls:
+//   Refusals before a write, in this order: kTooLate if the caller has gone; kNodeUnavailable if
+//     there are no records yet, or if the Standing of the node is kStandby or kRefused;
+//     kPlacementAway if the Standing is kNone; kOverloaded if there are RecordWrites::kMax writes.
+//   Refusals of a write: as RefusalBy says, if placement refuses the write; kPlacementAway if the
+//     session ends before the write is sent, or if the claim is withdrawn; kOutcomeUnknown if the
+//     session ends, or has ended, after the write was sent and before it was answered; kTooLate if
+//     all callers of the write have gone before it is sent.
 class NodeClaims {
  public:
-  // `outbox`: says whether there is a session with placement. Both outlive the claims.
+  // `outbox`: its standing says whether placement takes writes of this node now. `state` and
+  // `outbox` must outlive the claims.
   NodeClaims(NodeState* state, const Outbox* outbox) : state_(state), outbox_(outbox) {}
 
   // Claims what an instance needs on the node (T-155), by tracker::ClaimInstance, or what a
-  // migration needs there (T-168), by tracker::ClaimMove: tests and marks, then lets placement write
-  // the record. Placement writes the migration in the same step. The caller gets the claim when
-  // placement has written it. A repeat with the id and the body of an earlier request gets the same
-  // claim again.
+  // migration needs there (T-168), by tracker::ClaimMove. The claim counts at once. The caller gets
+  // the claim when placement has written its records. A repeat, with the id, the instance and the
+  // body of a claim that was granted (ClaimAnswers) or is being written, is answered like that
+  // claim.
   //
-  // Refused, in this order, with a ClaimRefusal: kRequestIdReused; kAlreadyClaimed, or kUnsettled if
-  // a pass corrects the record, while another write of the instance is under way; kTooLate;
-  // kNodeUnavailable; kPlacementAway or kOverloaded; as the rule refuses; kNodeUnavailable if a
-  // record cannot be read and the claim takes cells, devices or units, or if the record of an
-  // instance that moves has more than this release can read, which the write would lose;
-  // kWrongState. Then, by placement's answer, kRecordConflict, kInstanceNotFound, kNodeUnavailable or kPlacementAway. After all of
-  // these nothing is claimed. kOutcomeUnknown if the session ended before the answer: the claim
-  // counts until the next session tells.
+  // Refused, in this order:
+  //   kRequestIdReused if the id belongs to a granted claim with another instance or body
+  //   while the instance has a write: kUnsettled if a pass corrects its record; kAlreadyClaimed,
+  //     unless the write makes the claim with this id; then kRequestIdReused for another body
+  //   the refusals before a write; kNodeUnavailable also if no pass was good yet, or if the
+  //     hypervisor did not answer in the last pass
+  //   as ClaimInstance or ClaimMove refuses
+  //   kNodeUnavailable if the record of an instance that moves has more than this release can read,
+  //     which the write would lose; or if a record on the node cannot be read, and the claim takes
+  //     cells, devices or units
+  //   kWrongState if what was claimed would not count once it is recorded
+  //   the refusals of a write; kRecordConflict also if Abort ends the claim
+  // A refused request has claimed nothing. Exception: after kOutcomeUnknown the claim counts until
+  // the next session finds out whether it was written.
   //
   // `Request`: InstanceClaim or MoveClaim.
   template <typename Request>
   void Claim(const Request& request, ClaimCaller caller, ClaimReplies* replies);
-  // Gives the claim with this id of ClaimIdOf back (T-165, T-170). A claim that was not written yet
-  // ends at once, else placement first writes the records without the claim; a migration then has
-  // the status `failed`. A claim whose guest needs it by now stays, and the caller gets ended =
-  // false: the instance has left the state in which it was claimed, or it has arrived. Needs no
-  // hypervisor.
+  // Gives back the claim with this id (ClaimIdOf; T-165, T-170). If the write of the claim was not
+  // sent yet, the claim ends at once. Else placement writes the records without the claim; a
+  // migration then has the status `failed`. After a conflict, the end is written again, based on
+  // the newest records, up to four times in all. Works without the hypervisor.
   //
-  // Refused with kUnsettled while it is not known whether the claim was written: to be repeated.
-  // Then, in this order, with kTooLate; kNodeUnavailable; kPlacementAway or kOverloaded;
-  // kNoSuchClaim; kUnsettled if another write of the instance is under way; kNodeUnavailable if a
-  // record has more than this release can read, which the write would lose; by placement's answer
-  // like Claim, or with kWrongState.
+  // The caller gets ended = true when the claim has ended, and ended = false if the claim stays
+  // because its guest needs it: the instance has left the state in which it was claimed, or the
+  // instance or its guest is on the destination of the move.
+  //
+  // Refused, in this order: kUnsettled if the write of the claim was sent and is not answered; the
+  // refusals before a write; kNoSuchClaim; kUnsettled if the instance has another write;
+  // kNodeUnavailable if a record has more than this release can read, which the write would lose;
+  // the refusals of a write.
   void Abort(const std::string& claim_id, ClaimCaller caller, ClaimReplies* replies);
   // Ends a move on one of its sides, and with it the move: placement writes both records, and
-  // settles what their consumers hold (T-173, T-174). If the node holds nothing on this side, the
-  // caller gets ended = false.
+  // settles what their consumers hold (T-173, T-174). The caller gets ended = false if the records
+  // have no such move in progress with the node on this side. Conflicts are treated as by Abort.
   //
-  // Refused like Abort, but never with kNoSuchClaim. Before the last kNodeUnavailable, refused with
-  // kWrongState if the move cannot end so: see ConfirmMove and RevertMove.
+  // Refused, in this order: the refusals before a write; kUnsettled if the instance has another
+  // write; kWrongState if ConfirmMove or RevertMove fails; kNodeUnavailable as by Abort; the
+  // refusals of a write.
   void DropMove(const MoveDrop& request, ClaimCaller caller, ClaimReplies* replies);
   // Waits until the account has the record of the instance as the caller knows it, or a newer one
-  // (T-116). Changes nothing: placement pushes the record. The caller gets tracked = false if the
-  // instance does not count on the node, before or afterwards.
+  // (T-116), or until the instance does not count on the node: see RecordWaiters::Answer. Changes
+  // nothing: placement pushes the record.
   //
-  // Refused, in this order, with kTooLate; kNodeUnavailable; kPlacementAway; kOverloaded if too
-  // many callers wait. kPlacementAway, too, if the session ends first, and kTooLate if the caller's
-  // deadline passes.
+  // Refused, in this order: the refusals before a write; kOverloaded if RecordWrites::kMax callers
+  // wait for records. Later, kPlacementAway if the session ends, or kTooLate if the caller goes.
   void UpdateUsage(const Instance& known, ClaimCaller caller, ClaimReplies* replies);
 
-  // Returns the write of records to send now, if there is one: see RecordWrites::Next. A write for
-  // which nobody waits any more is dropped (T-385).
+  // Returns the write to send now: see RecordWrites::Next. Nothing: there is none, or placement
+  // takes no writes of the node now. Unsent writes whose callers have all gone are dropped (T-385).
   std::optional<RecordWrites::Outgoing> NextWrite(MonotonicTime now, ClaimReplies* replies);
   // To be called when placement has answered the write `id`, after the records of the answer were
-  // applied to the account. Returns false, and changes nothing, if no write with this id waits for
-  // an answer.
+  // applied to the account; or when the write is malformed and is not sent. Returns false, and
+  // changes nothing, if no write with this id waits for an answer.
   //
-  // InvalidArgument says that the write is malformed, and PermissionDenied that the records do not
-  // concern the host. Both mean that the write was not applied and never will be, so they end a
-  // withdrawal, too.
+  // A withdrawal (RecordWrites) that is answered with another error than Aborted, NotFound,
+  // InvalidArgument or PermissionDenied is sent again after a pause. If the end of a claim is
+  // answered with NotFound, the claim has ended.
   bool AnswerWrite(int64_t id, const absl::Status& answer, MonotonicTime now,
                    ClaimReplies* replies);
-  // To be called when records have come. `first`: placement has sent none before.
+  // To be called when records have come. `first`: they are the first ones. Answers the callers of
+  // UpdateUsage whose wait is over.
   void RecordsCame(bool first, ClaimReplies* replies);
-  // To be called when the session has ended.
+  // To be called when the session has ended. Refuses all callers that wait.
   void Disconnect(ClaimReplies* replies);
-  // Lets placement write what FindRepairs and FindInterrupted find, unless the instance is being
-  // claimed or written. Returns texts for the log: what is written, which repairs of earlier passes
-  // failed (T-131), and once for each instance what people have to do with it.
+  // Adds writes of the records that FindRepairs and FindInterrupted correct. Leaves out an instance
+  // that has a write or an open claim, and an interrupted one whose record has changed since the
+  // first records came. Leaves out all while placement takes no writes of the node. Returns texts
+  // for the log: what will be written; which earlier repairs placement has refused (T-131); and,
+  // once for each interrupted instance that is not changed, what people have to do with it.
   //
-  // REQUIRES: there are facts.
+  // REQUIRES: there are facts and an account.
   std::vector<std::string> RepairRecords(absl::Time booted_at);
 
  private:
-  // Whether the node can let placement write records now.
+  // The refusals before a write.
   absl::Status CheckWrites(const ClaimCaller& caller) const;
-  // Whether the node takes claims now.
+  // The same for Claim, which is also refused if the node was not audited or does not answer.
   absl::Status CheckClaims(const ClaimCaller& caller) const;
-  // Answers a claim of an instance that has a write already, or lets it wait for the write.
+  // Answers a claim of an instance that has a write, or lets the claim's caller wait for the write.
   void Join(const std::string& request_id, const std::string& body, ClaimCaller caller,
             RecordWrites::Write* write, ClaimReplies* replies) const;
-  // Lets one more caller wait for the write.
+  // Lets one more caller wait for the write. Without a session, refuses it with kOutcomeUnknown.
   void Await(ClaimCaller caller, RecordWrites::Write* write, ClaimReplies* replies) const;
-  // Lets placement write the records without the claim, unless that is under way.
+  // Ends a claim, or a side of a move, that the records have. If the same end is being written, the
+  // caller waits for that write.
   void End(const Uuid& instance_uuid, const std::string& claim_id, ClaimEnd end, ClaimCaller caller,
            ClaimReplies* replies);
   void AnswerClaim(RecordWrites::Write* write, const absl::Status& answer, MonotonicTime now,
                    ClaimReplies* replies);
   void AnswerEnd(RecordWrites::Write* write, const absl::Status& answer, ClaimReplies* replies);
-  // The claim is in placement's records, or is in none and ends.
+  // Grant: the claim is in placement's records; answers the callers with the claim. Undo: gives
+  // back what the write has claimed, if it makes a claim, and refuses the callers with `status`.
   void Grant(RecordWrites::Write write, ClaimReplies* replies);
   void Undo(RecordWrites::Write write, const absl::Status& status, ClaimReplies* replies);
 
@@ -139,9 +162,10 @@ class NodeClaims {
   RecordWrites writes_;
   ClaimAnswers answers_;
   RecordWaiters waiters_;
-  std::vector<std::string> failed_repairs_;  // since the last pass
-  // The generations of the instances in the first records. Only records that have not changed since
-  // can be interrupted (T-33).
+  std::vector<std::string> failed_repairs_;  // texts for the log, since the last RepairRecords
+  // The generations of the instances in the first records, without those about which RepairRecords
+  // has told people what to do. Only a record that still has its generation is taken as interrupted
+  // (T-33).
   std::map<Uuid, int64_t> first_generations_;
 };
 

@@ -1,14 +1,14 @@
-// NodeReports: which audits of a node are reported to placement, and when. It has the outbox, and
-// knows what placement has refused.
+// NodeReports: which audits of a node are reported to placement, and when. Owns the outbox, and
+// remembers what placement has refused.
 //
 // Sends nothing itself. Not thread-safe; the node's lock protects it.
 //
 // Invariants:
-//   1. The outbox has the newest audit, or one with the same content, unless due() says when it gets
-//      the newest audit.
-//   2. Allocations that placement has refused for good are left out of the session's later reports,
-//      until the generation of their consumer changes. A report that moves resources leaves nothing
-//      out.
+//   1. The outbox has the newest audit, or one whose report has the same digest, unless due() says
+//      when the outbox gets the newest audit.
+//   2. Allocations that placement has refused for good (Reject) are left out of reports, until the
+//      generation of their consumer changes or the next session begins. A report that moves
+//      resources leaves nothing out.
 #ifndef BERTH_TRACKER_NODE_NODE_REPORTS_H_
 #define BERTH_TRACKER_NODE_NODE_REPORTS_H_
 
@@ -32,56 +32,67 @@ namespace berth::tracker {
 
 class NodeReports {
  public:
-  // How long a change of the accounting alone waits for others before it is reported. Placement
-  // writes such a report beside the claims themselves, so one for each claim would be too many.
+  // How long a change of the accounting alone waits, at most, for another report. Mostly a claim
+  // has caused the change, and placement has written the claim itself: a report for each claim
+  // would double placement's writes.
   static constexpr std::chrono::seconds kAccountPause{5};
 
   // Why the facts were audited.
   enum class Cause {
     kPass,     // a pass has new facts
     kRecords,  // the first records came, or placement refused a report and sent its providers
-    kPush,     // the records have changed
+    kPush,     // the records have changed in another way
   };
 
-  // Both outlive the reports.
+  // `state` and `added_traits` must outlive the reports.
   NodeReports(NodeState* state, AddedTraitsFile* added_traits)
       : state_(state), added_traits_(added_traits) {}
 
   const Outbox& outbox() const { return outbox_; }
-  // Since when the outbox is not settled. Absent: it is settled.
+  // Since when the outbox has not been settled (Outbox::settled). This is looked at only when an
+  // audit is offered or a report is acknowledged. Absent: the outbox was settled then.
   std::optional<MonotonicTime> unsettled_since() const { return unsettled_since_; }
 
-  // Call the methods of the Outbox with the same names. Welcome also begins a session in which
-  // placement has refused nothing yet.
+  // Call the methods of the Outbox with the same names. Welcome also forgets what placement has
+  // refused.
   void Welcome(Standing standing, int64_t last_sequence);
   void OrderSnapshot() { outbox_.OrderSnapshot(); }
   void Disconnect() { outbox_.Disconnect(); }
-  // To be called when placement has applied the report `sequence`. The providers of the report go
-  // into the records, with `generations`, by provider uuid. `unknown_traits`: the traits that
-  // placement does not know.
+  // To be called when placement has applied the report `sequence`. Does nothing if that report is
+  // not in flight. Puts the report's providers into the records, with `generations`, by provider
+  // uuid. `unknown_traits`: the traits that placement does not know and has left out.
+  //
+  // REQUIRES: the state has an account.
   void Acknowledge(int64_t sequence, const std::map<Uuid, int64_t>& generations,
                    const std::vector<std::string>& unknown_traits, MonotonicTime now);
 
-  // The functions from here on are for NodeAudits, which audits before or afterwards.
+  // The functions from here on are for NodeAudits, which has functions for everybody else.
 
-  // Leaves out of the report of a new audit what placement has refused: see Reject.
+  // Removes from the report of a new audit the allocations that placement has refused: see Reject.
+  // A report that moves resources stays as it is.
   void LeaveOutRefused(Report* report) const;
-  // Offers the state's audit, which is new, to the outbox. If the audit was made for kPush, and only
-  // the accounting differs from the audit `before`, it waits for the next report or for
-  // kAccountPause. `before` is null if there was no audit.
+  // To be called after each audit, when the state has it. Offers the audit to the outbox, unless
+  // all of this holds: `cause` is kPush; there is an audit `before`; the digests of the two reports
+  // are equal but for the accounting; and placement's providers and allocations are as the report
+  // asks, apart from unknown traits, or no report was acknowledged yet. Then a changed accounting
+  // waits for the next report, at most for kAccountPause. `before`: the audit before this one;
+  // null: there was none.
   void Take(const Audit* before, Cause cause, MonotonicTime now);
-  // Offers the audit that waits to the outbox, if it has waited long enough.
+  // Offers the audit that waits to the outbox, if due() is not after `now`.
   void OfferDue(MonotonicTime now);
-  // When OfferDue will have something to do. Nothing: no audit waits.
+  // Until when an audit waits. Nothing: none waits.
   std::optional<MonotonicTime> due() const { return account_due_; }
-  // Returns the report to send now, if there is one: see Outbox::Next. It is that of the newest
-  // audit.
+  // Returns the report to send now: see Outbox::Next. If one is to be sent, an audit that waits is
+  // offered before.
   std::optional<Outbox::Outgoing> Next(MonotonicTime now);
-  // To be called when placement has refused the report `sequence`: see Outbox::Reject. If placement
-  // refused the allocations of one consumer for devices, they are left out until the consumer's
-  // generation changes or the session ends. If it refused those of several, each following report
-  // has those of one. Returns whether placement may accept another report; if not, it refused for
-  // good to move resources (T-197). Nothing: the report is not in flight.
+  // To be called when placement has refused the report `sequence`. `again`: see Outbox::Reject;
+  // false: placement refused for good. Returns nothing, and changes nothing, if that report is not
+  // in flight. Returns false if placement refused for good to move resources (T-197), else true.
+  //
+  // If the report had allocations (Report::holdings) and was refused for good, the later reports of
+  // the session that move no resources have fewer allocations. If the allocations were of one
+  // consumer, they are left out until the consumer's generation changes. If they were of several,
+  // each later report has those of one consumer only: placement does not say which ones it refused.
   std::optional<bool> Reject(int64_t sequence, bool again);
 
  private:
@@ -93,17 +104,17 @@ class NodeReports {
   NodeState* const state_;
   AddedTraitsFile* const added_traits_;
   Outbox outbox_;
-  // When the accounting of the newest audit is to be reported. Absent: the outbox has the newest
-  // audit, or one with the same content.
+  // Until when the newest audit waits. Absent: the outbox has the newest audit, or one whose report
+  // has the same digest.
   std::optional<MonotonicTime> account_due_;
   std::optional<MonotonicTime> unsettled_since_;
-  // The traits of acknowledged reports that placement does not know.
+  // The traits of acknowledged reports that placement did not know.
   std::set<std::string> unknown_traits_;
-  // The consumers, with their generations, whose allocations for devices placement has refused in
-  // the present session.
+  // The consumers, with their generations, whose allocations placement has refused for good in the
+  // present session.
   std::set<std::pair<Uuid, int64_t>> refused_holdings_;
-  // Placement has refused the allocations of several consumers together. The rest of the session
-  // reports one at a time, so that one that cannot be made does not hinder the others.
+  // Placement has refused allocations of several consumers together for good. So for the rest of
+  // the session a report that moves no resources has allocations of one consumer at most.
   bool heals_singly_ = false;
 };
 

@@ -18,13 +18,12 @@ namespace berth::tracker {
 
 struct NodeState {
   std::string name;
-  std::optional<NodeAccount> account;  // once the identity is known
-  std::optional<Records> records;      // once placement has sent them
+  std::optional<NodeAccount> account;  // absent: the identity is not known yet
+  std::optional<Records> records;      // absent: none have come (Node::records)
   PassOutcome last;                    // how the last pass ended
   std::shared_ptr<const Facts> facts;  // of the last good pass; null: no pass was good yet
-  std::shared_ptr<const Audit>
-      audit;                     // of the facts and the records; null while there are no facts
-  ClaimSettings claim_settings;  // of the configuration with which the facts were observed
+  std::shared_ptr<const Audit> audit;  // the last one; null: no pass was good yet
+  ClaimSettings claim_settings;        // of the configuration with which the facts were observed
 };
 
 }  // namespace berth::tracker

@@ -1,10 +1,7 @@
-// RecordWaiters: callers that wait until the account has a record of an instance as they know it, or
-// a newer one (T-116).
+// RecordWaiters: the callers of NodeClaims::UpdateUsage. Each waits until the account has the
+// record of an instance as the caller knows it, or a newer one (T-116).
 //
-// Changes nothing. Not thread-safe; the node's lock protects it.
-//
-// Invariant: who waits is not answered before the account decides, the caller goes, or the session
-// ends.
+// Not thread-safe; the node's lock protects it.
 #ifndef BERTH_TRACKER_NODE_RECORD_WAITERS_H_
 #define BERTH_TRACKER_NODE_RECORD_WAITERS_H_
 
@@ -22,12 +19,16 @@ namespace berth::tracker {
 class RecordWaiters {
  public:
   size_t size() const { return waiters_.size(); }
-  // `known`: the record as the caller knows it.
+  // `known`: the record as the caller knows it. Only its uuid, generation and updated_at count.
   void Add(const Instance& known, ClaimCaller caller);
-  // Answers the callers for whom `account` decides, and those who have gone: kTooLate. A caller gets
-  // tracked = false if the instance does not count on the node.
+  // Answers callers. For each one, the first line that fits decides:
+  //   the instance does not count on the node            tracked = false
+  //   the account has the record in this generation, or  tracked = true
+  //     with this updated_at or a later one
+  //   the caller has gone                                refused with kTooLate
+  //   else                                               the caller waits on
   void Answer(const NodeAccount& account, ClaimReplies* replies);
-  // Answers all callers with `status`.
+  // Refuses all callers with `status`.
   void AnswerAll(const absl::Status& status, ClaimReplies* replies);
 
  private:

@@ -1,4 +1,4 @@
-// RecordWrites: the writes of records with which the claims of a node, the ends of claims, and the
+// RecordWrites: the writes of records by which the claims of a node, the ends of claims, and the
 // repairs of a pass get into placement's ledger. Each write waits to be sent, waits for its answer,
 // or is in doubt.
 //
@@ -6,10 +6,12 @@
 //
 // Invariants:
 //   1. An instance has at most one write.
-//   2. A write that was given out by Next may be applied as long as placement has not answered it,
-//      even after the session. Then it is in doubt. A claim in doubt is withdrawn in the next session:
-//      the answer to the withdrawal says whether the claim was applied. Until then it stays.
-//   3. A write that was not given out yet has no effect, and may be dropped at any time.
+//   2. Placement may apply a write that Next gave out until placement answers it, even after the
+//      session. So when the session ends, the write of a claim stays, in doubt. The next session
+//      sends its withdrawal: a write that changes only the generations of the records, so that the
+//      claim can no longer be applied. The write stays until an answer tells what became of the
+//      claim.
+//   3. A write that Next did not give out yet has no effect, and may be dropped at any time.
 #ifndef BERTH_TRACKER_NODE_RECORD_WRITES_H_
 #define BERTH_TRACKER_NODE_RECORD_WRITES_H_
 
@@ -28,37 +30,37 @@
 
 namespace berth::tracker {
 
-// How a claim ends.
+// What a write does if it makes no claim.
 enum class ClaimEnd {
-  kAbort,    // it is given back
-  kConfirm,  // the source of a move gives up what it kept for a way back
-  kRevert,   // the destination of a move gives up what was claimed there
-  kRepair,   // no claim ends: a pass corrects the records
+  kAbort,    // gives a claim back
+  kConfirm,  // ends a move: the source gives up what it kept for a way back
+  kRevert,   // ends a move: the destination gives up what was claimed there
+  kRepair,   // ends no claim: a pass corrects the records
 };
 
 class RecordWrites {
  public:
-  // More writes are refused. A hypervisor host builds a few guests at a time.
+  // NodeClaims adds no write while there are so many. A host builds far fewer guests at a time.
   static constexpr size_t kMax = 1024;
 
   enum class State {
     kUnsent,
-    kSent,     // given out in the present session, and not answered
-    kInDoubt,  // given out in an earlier session, and not answered
+    kSent,     // Next gave out the write, or its withdrawal, in the present session; not answered
+    kInDoubt,  // a claim that may or may not have been applied: its withdrawal is to be sent
   };
 
   struct Write {
-    OpenClaim claim;              // the claim that the write makes or ends
+    OpenClaim claim;              // that the write makes or ends; a repair sets only its instance
     std::optional<ClaimEnd> end;  // absent: the write makes the claim
     // The records to be written, with the generations on which the write is based.
     Instance instance;
     std::optional<Migration> migration;
-    bool ends_move = false;  // the migration ends with its status
+    bool ends_move = false;  // placement ends the move, with the status of `migration`
     std::vector<ClaimCaller> callers;
     State state = State::kUnsent;
-    bool withdraws = false;         // what is sent is the withdrawal of the write
-    int tries = 0;                  // how many times the write was answered with a conflict
-    MonotonicTime not_before = {};  // when a write may be sent again
+    bool withdraws = false;         // Next gave out the withdrawal of the write
+    int tries = 0;                  // how many conflicts the end of a claim has had
+    MonotonicTime not_before = {};  // Next gives the write out from this time on
   };
 
   // What is to be sent.
@@ -66,8 +68,8 @@ class RecordWrites {
     int64_t id = 0;
     Instance instance;
     std::optional<Migration> migration;
-    bool withdraw = false;
-    bool ends_move = false;
+    bool withdraw = false;    // a withdrawal: of the records only uuids and generations count
+    bool ends_move = false;   // like Write::ends_move
     bool sets_state = false;  // the state and the task of the instance are written, too
   };
 
@@ -76,24 +78,24 @@ class RecordWrites {
   void Add(Write write);
   // The write of the instance, or null. The pointer is valid until the next change.
   Write* FindInstance(const Uuid& instance_uuid);
-  // The write that makes or ends the claim with this id of ClaimIdOf, or null.
+  // The write whose claim has this id (ClaimIdOf), or null. It may be a repair.
   Write* FindClaim(const std::string& claim_id);
-  // The write that was given out under this id in the present session, or null.
+  // The write in state kSent that Next gave out with this id, or null.
   Write* FindSent(int64_t id);
 
-  // Gives out the next write: first those in doubt, as withdrawals, then the unsent ones, oldest
-  // first. Nothing: there is none to be sent now.
+  // Gives out the next write: first the withdrawals of those in doubt, then the unsent ones, each
+  // group oldest first. Nothing: there is none to be sent now.
   std::optional<Outgoing> Next(MonotonicTime now);
-  // Removes and returns the unsent writes for which nobody waits any more.
+  // Removes and returns the unsent writes whose callers have all gone.
   std::vector<Write> TakeAbandoned();
   // Removes and returns the write of the instance.
   //
   // REQUIRES: there is one.
   Write Take(const Uuid& instance_uuid);
-  // Takes the callers of all writes away from them.
+  // Removes the callers from all writes, and returns them.
   std::vector<ClaimCaller> TakeCallers();
-  // To be called at the end of a session. Removes and returns the unsent writes, and the ends of
-  // claims. What is left is in doubt.
+  // To be called at the end of a session. Removes and returns the unsent writes, the ends of
+  // claims, and the repairs. The other writes are in doubt from then on.
   std::vector<Write> Disconnect();
 
  private:
@@ -104,11 +106,16 @@ class RecordWrites {
   std::map<int64_t, Write> writes_;  // by id; in the order in which they came
 };
 
-// Whether the instance does not have the claim any more once the write is applied.
+// Whether the write gives back what was claimed: it is an abort or a revert.
 bool GivesBack(const RecordWrites::Write& write);
 
-// The refusal of a call whose write placement refused with `answer`. `ends`: the write ends a
-// claim.
+// Returns the refusal of a call whose write placement refused with `answer`. `ends`: the write ends
+// a claim. InvalidArgument is returned as it is:
+//   Aborted             kRecordConflict
+//   NotFound            kInstanceNotFound
+//   PermissionDenied    kNodeUnavailable
+//   FailedPrecondition  kWrongState if `ends`, else kPlacementAway
+//   else                kPlacementAway
 absl::Status RefusalBy(const absl::Status& answer, bool ends);
 
 }  // namespace berth::tracker

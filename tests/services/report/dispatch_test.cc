@@ -18,8 +18,12 @@ using placement::Uuid;
 
 RegisterService ServiceOn(const std::string& host, uint64_t process,
                           const std::string& version = "") {
-  return {host,    std::string(placement::kTrackerBinary), Uuid{4, process}, "machine of " + host,
-          version, Uuid{5, process}};
+  return {host,
+          std::string(placement::kTrackerBinary),
+          Uuid{4, process},
+          "machine of " + host,
+          version,
+          Uuid{5, process}};
 }
 
 class HeldStream : public TrackerStream {
