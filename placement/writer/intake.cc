@@ -58,7 +58,6 @@ Batch::Verdict Intake::Offer(const PendingPtr& pending, bool first, bool others_
   if (!MayDecide(*pending)) return Batch::Verdict::kTooBig;
   const Batch::Verdict verdict =
       batch.Offer(pending, options_.batch_rows_max, first && turns_->MayBeLarge(others_wait));
-  if (verdict == Batch::Verdict::kDecided) pending->may_be_done = false;
   // If the batch is full before its first command, then the release of leases has filled it. Leases
   // may end all the time and fill the next shared batch, too, so the command gets a batch of its
   // own.

@@ -172,11 +172,9 @@ TEST_F(IntakeTest, TheQueueKnowsWhatIsBegun) {
                                 "next DEADLINE_EXCEEDED"}));
 }
 
-TEST_F(IntakeTest, WhatMayBeDoneIsRefusedAsUnknownUntilItIsDecidedAgain) {
-  for (const char* name : {"first", "second"}) PushProvider(name)->may_be_done = true;
-  const std::vector<PendingPtr> first = queue_.Take(1, absl::ZeroDuration());
-  EXPECT_TRUE(intake_.DecideAll(first, true, batch_));
-  intake_.Refuse(first, NotDone("no"));
+TEST_F(IntakeTest, WhatMayBeDoneIsRefusedAsUnknown) {
+  PushProvider("first");
+  PushProvider("second")->may_be_done = true;
   intake_.RefuseAll(NotDone("no"));
   EXPECT_EQ(Answers(), (Strings{"first UNAVAILABLE", "second DEADLINE_EXCEEDED"}));
 }
