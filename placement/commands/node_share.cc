@@ -68,11 +68,11 @@ bool KeepsFlavor(const MigrationRecord& migration) {
 bool HasSwitched(const MigrationRecord& migration, const InstanceRecord& instance) {
   if (instance.flavor_id != migration.old_flavor_id) return true;
   const HeldParts& held = HeldOf(instance);
-  if (!KeepsFlavor(migration) || !held.context.has_value()) return false;
-  const HeldParts::Names& before = held.context->before;
-  const HeldParts::Names& after = held.context->after;
-  for (const std::string& name : held.own) {
-    if (after.contains(name) && !before.contains(name)) return true;
+  if (!KeepsFlavor(migration) || held.context == nullptr) return false;
+  const PartNames& before = held.context->before;
+  const PartNames& after = held.context->after;
+  for (const absl::string_view name : held.own.List()) {
+    if (after.Contains(name) && !before.Contains(name)) return true;
   }
   return held.own == after && held.own != before;
 }
@@ -83,7 +83,7 @@ bool Brought(const NodePlace& place, const MigrationRecord& migration,
              const InstanceRecord& instance) {
   const HeldParts& held = HeldOf(instance);
   return IsCandidate(place, migration) && place.IsDestinationOf(migration) &&
-         held.context.has_value() && held.context->migration == migration.id &&
+         held.context != nullptr && held.context->migration == migration.id &&
          (!place.IsSourceOf(migration) || HasSwitched(migration, instance));
 }
 
@@ -101,7 +101,7 @@ std::optional<MoveSide> SideOn(const NodePlace& place, bool instance_counts,
 // Whether the record has the flavor of this side. Only a resize has two (T-128, T-129).
 bool HasFlavor(MoveSide side, const MigrationRecord& migration, const HeldParts& held) {
   if (migration.type != MigrationType::kResize) return true;
-  if (!held.context.has_value()) return false;
+  if (held.context == nullptr) return false;
   return side == MoveSide::kSource ? held.context->has_old_flavor : held.context->has_new_flavor;
 }
 
@@ -129,7 +129,7 @@ NodeShare ShareOn(const std::string& host, ProviderId node, const InstanceRecord
                   });
   const MigrationRecord* const newest = NewestCandidate(place, migrations);
   if (newest == nullptr || !IsMoving(instance)) return share;
-  const bool is_of_another = held.context.has_value() && held.context->migration.has_value() &&
+  const bool is_of_another = held.context != nullptr && held.context->migration.has_value() &&
                              held.context->migration != newest->id;
   if (is_of_another) return share;
   const std::optional<MoveSide> side = SideOn(place, share.instance, *newest, instance);
@@ -139,14 +139,13 @@ NodeShare ShareOn(const std::string& host, ProviderId node, const InstanceRecord
   return share;
 }
 
-HeldParts::Names HeldNames(const NodeShare& share, const InstanceRecord& instance) {
+PartNameSet HeldNames(const NodeShare& share, const InstanceRecord& instance) {
   const HeldParts& held = HeldOf(instance);
-  HeldParts::Names names;
-  if (share.instance) names = share.arrived ? held.context->after : held.own;
-  if (!share.side.has_value() || !held.context.has_value()) return names;
+  PartNameSet names;
+  if (share.instance) names = (share.arrived ? held.context->after : held.own).ToSet();
+  if (!share.side.has_value() || held.context == nullptr) return names;
   const HeldParts::Context& context = *held.context;
-  const HeldParts::Names& more = share.side == MoveSide::kSource ? context.before : context.after;
-  names.insert(more.begin(), more.end());
+  names.merge((share.side == MoveSide::kSource ? context.before : context.after).ToSet());
   return names;
 }
 

@@ -43,7 +43,7 @@ NodeShare ShareOn(const std::string& host, ProviderId node, const InstanceRecord
                   const std::vector<MigrationPtr>& migrations);
 
 // What the instance has there, by name.
-HeldParts::Names HeldNames(const NodeShare& share, const InstanceRecord& instance);
+PartNameSet HeldNames(const NodeShare& share, const InstanceRecord& instance);
 
 }  // namespace berth::placement
 

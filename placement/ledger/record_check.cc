@@ -132,13 +132,22 @@ std::set<std::string> PartsIn(const Fields& message, const PartFields& at) {
   return names;
 }
 
-bool AreSame(const HeldParts::Names& names, const std::set<std::string>& wanted) {
-  return std::equal(names.begin(), names.end(), wanted.begin(), wanted.end());
+bool AreSame(const PartNames& names, const std::set<std::string>& wanted) {
+  const std::vector<absl::string_view> list = names.List();
+  return std::equal(list.begin(), list.end(), wanted.begin(), wanted.end());
 }
 
-// Why the record is faulty; empty if it is not.
+// Say whether the stored bytes of the record could not be read; empty: they could.
+std::string ReadFault(const InstanceRecord& instance) {
+  return instance.vm_state == kUnreadable ? "cannot be read" : "";
+}
+std::string ReadFault(const MigrationRecord& migration) {
+  return migration.status == kUnreadable ? "cannot be read" : "";
+}
+
+// Say why the record is faulty; empty: it is not.
 std::string FaultOf(const InstanceRecord& instance) {
-  if (instance.vm_state == kUnreadable) return "cannot be read";
+  if (instance.vm_state == kUnreadable) return ReadFault(instance);
   const std::unique_ptr<const Fields> body = FieldsOf(instance.body);
   if (!body) return "has a body that cannot be read";
   const std::unique_ptr<const Fields> flavor = FieldsOf(TextAt(*body, kFlavorField));
@@ -148,8 +157,8 @@ std::string FaultOf(const InstanceRecord& instance) {
   const HeldParts& held = HeldOf(instance);
   const std::string context = TextAt(*body, kContext);
   bool agrees = AreSame(held.own, PartsIn(*body, kOwn)) &&
-                held.context.has_value() == HasMessage(*body, kContext);
-  if (agrees && held.context) {
+                (held.context != nullptr) == HasMessage(*body, kContext);
+  if (agrees && held.context != nullptr) {
     const std::unique_ptr<const Fields> fields = FieldsOf(context);
     agrees = fields != nullptr && AreSame(held.context->before, PartsIn(*fields, kBefore)) &&
              AreSame(held.context->after, PartsIn(*fields, kAfter)) &&
@@ -160,10 +169,30 @@ std::string FaultOf(const InstanceRecord& instance) {
 }
 
 std::string FaultOf(const MigrationRecord& migration) {
-  if (migration.status == kUnreadable) return "cannot be read";
+  if (migration.status == kUnreadable) return ReadFault(migration);
   const std::unique_ptr<const Fields> body = FieldsOf(migration.body);
   if (!body) return "has a body that cannot be read";
   return HasAny(*body, kMigrationNumbers) ? "has a field of its index in its body" : "";
+}
+
+// One text for each record of which `fault_of` says something.
+template <typename FaultOfRecord>
+std::vector<std::string> TextsOf(const Records& records, FaultOfRecord fault_of) {
+  std::vector<std::string> faults;
+  const auto add = [&](absl::string_view kind, const auto& record) {
+    if (faults.size() >= kFaultsMax) return false;
+    const std::string fault = fault_of(*record);
+    if (!fault.empty()) {
+      faults.push_back(
+          absl::StrCat("the record of ", kind, " ", record->id.ToString(), " ", fault));
+    }
+    return true;
+  };
+  records.instances().ForEach(
+      [&](InstanceId, const InstancePtr& record) { return add("instance", record); });
+  records.migrations().ForEach(
+      [&](MigrationId, const MigrationPtr& record) { return add("migration", record); });
+  return faults;
 }
 
 // The numbers of the fields that are times. Those of instances and migrations are not the same.
@@ -238,22 +267,12 @@ class FieldText {
 
 }  // namespace
 
+std::vector<std::string> UnreadableRecords(const Records& records) {
+  return TextsOf(records, [](const auto& record) { return ReadFault(record); });
+}
+
 std::vector<std::string> FaultyRecords(const Records& records) {
-  std::vector<std::string> faults;
-  const auto add = [&](absl::string_view kind, const auto& record) {
-    if (faults.size() >= kFaultsMax) return false;
-    const std::string fault = FaultOf(*record);
-    if (!fault.empty()) {
-      faults.push_back(
-          absl::StrCat("the record of ", kind, " ", record->id.ToString(), " ", fault));
-    }
-    return true;
-  };
-  records.instances().ForEach(
-      [&](InstanceId, const InstancePtr& record) { return add("instance", record); });
-  records.migrations().ForEach(
-      [&](MigrationId, const MigrationPtr& record) { return add("migration", record); });
-  return faults;
+  return TextsOf(records, [](const auto& record) { return FaultOf(record); });
 }
 
 std::string TextOf(const InstanceRecord& instance) {

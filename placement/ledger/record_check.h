@@ -15,9 +15,10 @@
 
 namespace berth::placement {
 
-// Tells, in one text each, which records are faulty: the record is unreadable (kUnreadable), its
-// body is no message or has a field of the index, or its HeldParts do not agree with its body. Does
-// not compare HeldParts::Context::migration. Stops after about 100 texts.
+// Return one text for each unreadable record (kUnreadable). FaultyRecords also returns one for each
+// record whose body is no message or has a field of the index, or whose HeldParts do not agree with
+// the body; it does not compare HeldParts::Context::migration. At most 100 texts.
+std::vector<std::string> UnreadableRecords(const Records& records);
 std::vector<std::string> FaultyRecords(const Records& records);
 
 // The fields of a record as a text; of a long field, only the digest. A record in memory and its

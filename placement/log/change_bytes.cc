@@ -16,18 +16,13 @@ size_t SharedBlock(const std::shared_ptr<const T>& value) {
   return value == nullptr ? 0 : BlockBytes(sizeof(T) + kSharedBytes);
 }
 
-// The nodes of a set have more room than their names take: about as much again.
-size_t BytesOf(const HeldParts::Names& names) {
-  size_t bytes = BlockBytes(2 * names.size() * sizeof(std::string));
-  for (const std::string& name : names) bytes += BlockBytes(name);
-  return bytes;
-}
-
 size_t BytesOf(const HeldPtr& held) {
   if (held == nullptr) return 0;
-  const size_t bytes = SharedBlock(held) + BytesOf(held->own);
-  if (!held->context) return bytes;
-  return bytes + BytesOf(held->context->before) + BytesOf(held->context->after);
+  const size_t bytes = SharedBlock(held) + BlockBytes(held->own.text());
+  const auto& context = held->context;
+  if (context == nullptr) return bytes;
+  return bytes + SharedBlock(context) + BlockBytes(context->before.text()) +
+         BlockBytes(context->after.text());
 }
 
 // Counts the bytes of a change, with one method for each kind of change. A kind that is added later

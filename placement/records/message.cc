@@ -40,8 +40,8 @@ std::string BytesOf(const google::protobuf::MessageLite& message) {
 }
 
 template <typename Cells, typename Devices, typename Units>
-HeldParts::Names NamesIn(const Cells& cells, const Devices& devices, const Units& units) {
-  HeldParts::Names names;
+PartNames NamesIn(const Cells& cells, const Devices& devices, const Units& units) {
+  PartNameSet names;
   for (const v1::GuestCell& cell : cells) {
     if (!cell.has_host_cell()) continue;
     const auto add = [&](int cpu) { names.insert(absl::StrCat("c", cell.host_cell(), "/", cpu)); };
@@ -53,7 +53,7 @@ HeldParts::Names NamesIn(const Cells& cells, const Devices& devices, const Units
     names.insert(
         absl::StrCat("u", unit.provider_uuid(), "/", unit.resource_class(), "/", unit.name()));
   }
-  return names;
+  return PartNames(names);
 }
 
 HeldPtr HeldIn(const v1::Instance& message) {
@@ -61,14 +61,16 @@ HeldPtr HeldIn(const v1::Instance& message) {
   held->own = NamesIn(message.numa_cells(), message.pci_devices(), message.named_units());
   if (message.has_migration_context()) {
     const v1::MigrationContext& from = message.migration_context();
-    HeldParts::Context& context = held->context.emplace(HeldParts::Context());
-    context.migration = MigrationId::Parse(from.migration_uuid());
+    auto context = std::make_shared<HeldParts::Context>();
+    context->migration = MigrationId::Parse(from.migration_uuid());
     // To the trackers the nil uuid names nothing, too.
-    if (context.migration == MigrationId()) context.migration.reset();
-    context.has_old_flavor = from.has_old_flavor();
-    context.has_new_flavor = from.has_new_flavor();
-    context.before = NamesIn(from.old_numa_cells(), from.old_pci_devices(), from.old_named_units());
-    context.after = NamesIn(from.new_numa_cells(), from.new_pci_devices(), from.new_named_units());
+    if (context->migration == MigrationId()) context->migration.reset();
+    context->has_old_flavor = from.has_old_flavor();
+    context->has_new_flavor = from.has_new_flavor();
+    context->before =
+        NamesIn(from.old_numa_cells(), from.old_pci_devices(), from.old_named_units());
+    context->after = NamesIn(from.new_numa_cells(), from.new_pci_devices(), from.new_named_units());
+    held->context = std::move(context);
   }
   if (held->own.empty() && !held->context) return nullptr;
   return held;
@@ -113,7 +115,7 @@ bool IsAmong(absl::Span<const int> numbers, int number) {
 // The fields of a message, as bytes.
 struct SplitMessage {
   std::string index, body;
-  bool has_held = false;  // the body has one of kHeldFields
+  std::string held;  // those of the body that are among kHeldFields
 };
 
 void AppendField(int number, absl::string_view value, std::string* to) {
@@ -147,7 +149,7 @@ std::optional<SplitMessage> Split(absl::string_view bytes, absl::Span<const int>
     } else if (Wire::SkipField(&in, tag)) {
       const absl::string_view field = bytes.substr(begin, in.CurrentPosition() - begin);
       absl::StrAppend(IsAmong(index, number) ? &split.index : &split.body, field);
-      split.has_held |= IsAmong(kHeldFields, number);
+      if (IsAmong(kHeldFields, number)) absl::StrAppend(&split.held, field);
     } else {
       return {};
     }
@@ -280,11 +282,12 @@ InstancePtr StoredInstanceIn(absl::string_view bytes) {
   record->created_at = TimeOf(index.created_at());
   record->updated_at = TimeOf(index.updated_at());
   if (index.has_deleted_at()) record->deleted_at = TimeOf(index.deleted_at());
-  if (split->has_held) {
-    auto& body = *google::protobuf::Arena::CreateMessage<v1::Instance>(&arena);
-    if (!body.ParseFromString(split->body)) return nullptr;
-    record->held = HeldIn(body);
+  if (!split->held.empty()) {
+    auto& held = *google::protobuf::Arena::CreateMessage<v1::Instance>(&arena);
+    if (!held.ParseFromString(split->held)) return nullptr;
+    record->held = HeldIn(held);
   }
+  split->body.shrink_to_fit();
   record->body = std::move(split->body);
   return record;
 }

@@ -16,7 +16,7 @@
 namespace berth::placement {
 namespace {
 
-using OwnedNames = HeldParts::Names;
+using OwnedNames = PartNameSet;
 
 // A node of a host; without a node, all nodes of the host.
 struct OwnedPlace {
@@ -48,16 +48,16 @@ OwnedNames NamedAt(const Belongings& of, const OwnedPlace& place) {
   };
   const HeldParts& held = HeldOf(of.instance);
   OwnedNames names;
-  if (is_here(of.instance.host, of.instance.node)) names = held.own;
-  if (!held.context) return names;
+  if (is_here(of.instance.host, of.instance.node)) names = held.own.ToSet();
+  if (held.context == nullptr) return names;
   const HeldParts::Context& context = *held.context;
   for (const MigrationPtr& migration : of.migrations) {
     if (context.migration && context.migration != migration->id) continue;
     if (is_here(migration->source_host, migration->source_node)) {
-      names.insert(context.before.begin(), context.before.end());
+      names.merge(context.before.ToSet());
     }
     if (is_here(migration->destination_host, migration->destination_node)) {
-      names.insert(context.after.begin(), context.after.end());
+      names.merge(context.after.ToSet());
     }
   }
   return names;

@@ -5,6 +5,8 @@
 #include <set>
 #include <string>
 
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
 #include "placement/ground/check.h"
 #include "placement/values/migration_status.h"
 
@@ -128,6 +130,16 @@ void Records::Remove(MigrationId id) {
   Own(instance);
 }
 
+size_t Records::PlaceOf(absl::string_view host, absl::string_view name) {
+  const size_t slash = name.find('/');
+  int cpu = 0;
+  if (absl::StartsWith(name, "c") && slash != name.npos &&
+      absl::SimpleAtoi(name.substr(slash + 1), &cpu)) {
+    return absl::HashOf(host, name.substr(0, slash), cpu / kCpusInPlace);
+  }
+  return absl::HashOf(host, name);
+}
+
 template <typename Use>
 void Records::ForEachPart(const InstanceRecord& instance, Use use) const {
   if (instance.held == nullptr || IsRemovable(instance)) return;
@@ -138,14 +150,18 @@ void Records::ForEachPart(const InstanceRecord& instance, Use use) const {
     hosts.insert(move->destination_host);
   }
   hosts.erase("");
-  HeldParts::Names names = instance.held->own;
-  if (instance.held->context) {
-    names.insert(instance.held->context->before.begin(), instance.held->context->before.end());
-    names.insert(instance.held->context->after.begin(), instance.held->context->after.end());
+  std::set<size_t> places;
+  const auto add = [&](const PartNames& names) {
+    for (const absl::string_view name : names.List()) {
+      for (const absl::string_view host : hosts) places.insert(PlaceOf(host, name));
+    }
+  };
+  add(instance.held->own);
+  if (instance.held->context != nullptr) {
+    add(instance.held->context->before);
+    add(instance.held->context->after);
   }
-  for (const absl::string_view host : hosts) {
-    for (const absl::string_view name : names) use(OwnerKey{absl::HashOf(host, name), instance.id});
-  }
+  for (const size_t place : places) use(OwnerKey{place, instance.id});
 }
 
 void Records::Disown(const InstancePtr& instance) {

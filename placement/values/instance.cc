@@ -1,6 +1,10 @@
 #include "placement/values/instance.h"
 
+#include <algorithm>
 #include <tuple>
+
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
 
 namespace berth::placement {
 namespace {
@@ -11,7 +15,29 @@ auto FieldsOf(const InstanceRecord& of) {
                   of.deleted_at);
 }
 
+constexpr char kBetween = '\0';
+
 }  // namespace
+
+PartNames::PartNames(const PartNameSet& names)
+    : text_(absl::StrJoin(names, absl::string_view(&kBetween, 1))) {}
+
+bool PartNames::Contains(absl::string_view name) const {
+  const std::vector<absl::string_view> names = List();
+  return std::binary_search(names.begin(), names.end(), name);
+}
+
+std::vector<absl::string_view> PartNames::List() const {
+  return absl::StrSplit(text_, kBetween, absl::SkipEmpty());
+}
+
+PartNameSet PartNames::ToSet() const { return absl::StrSplit(text_, kBetween, absl::SkipEmpty()); }
+
+bool operator==(const HeldParts& a, const HeldParts& b) {
+  const bool same_context =
+      a.context == b.context || (a.context && b.context && *a.context == *b.context);
+  return same_context && a.own == b.own;
+}
 
 const HeldParts& HeldOf(const InstanceRecord& instance) {
   static const HeldParts nothing;

@@ -14,6 +14,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "absl/container/btree_set.h"
 #include "absl/strings/string_view.h"
@@ -43,26 +44,47 @@ struct FlavorAmounts {
   friend bool operator==(const FlavorAmounts&, const FlavorAmounts&) = default;
 };
 
+// The names of CPUs, PCI devices and named units of a node. Equal names on one node mean the same
+// part: `c<cell>/<CPU>`, `d<address of a PCI device>`, `u<provider>/<class>/<unit>`. One text holds
+// all names: as a set of strings, the names of four CPUs would take 200 bytes more.
+using PartNameSet = absl::btree_set<std::string>;
+class PartNames {
+ public:
+  PartNames() = default;
+  // REQUIRES: no name is empty or contains a NUL.
+  explicit PartNames(const PartNameSet& names);
+
+  bool empty() const { return text_.empty(); }
+  bool Contains(absl::string_view name) const;
+  // All names, ascending.
+  std::vector<absl::string_view> List() const;
+  PartNameSet ToSet() const;
+  const std::string& text() const { return text_; }
+
+  friend bool operator==(const PartNames&, const PartNames&) = default;
+
+ private:
+  std::string text_;  // the names, ascending, with a NUL between two
+};
+
 // What the record of an instance gives to this instance alone: host CPUs, PCI devices and named
 // units. commands/node_share.h says which of these the instance has on which node. Derived from the
 // body (records/message.h).
 struct HeldParts {
-  // One name for each part. Equal names on one node mean the same part: `c<cell>/<CPU>`, `d<address of a PCI device>`, `u<provider>/<class>/<unit>`.
-  using Names = absl::btree_set<std::string>;
   // The migration context of the record.
   struct Context {
     std::optional<MigrationId> migration;  // none: the context names no migration
     bool has_old_flavor = false;
     bool has_new_flavor = false;
-    Names before;  // on the source of the migration
-    Names after;   // on the destination
+    PartNames before;  // on the source of the migration
+    PartNames after;   // on the destination
 
     friend bool operator==(const Context&, const Context&) = default;
   };
-  Names own;                       // on the node that the record names
-  std::optional<Context> context;  // none: the record has none
+  PartNames own;                           // on the node that the record names
+  std::shared_ptr<const Context> context;  // null: the record has none
 
-  friend bool operator==(const HeldParts&, const HeldParts&) = default;
+  friend bool operator==(const HeldParts& a, const HeldParts& b);
 };
 using HeldPtr = std::shared_ptr<const HeldParts>;
 

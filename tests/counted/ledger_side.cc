@@ -188,7 +188,7 @@ pb::Push LedgerSide::CompletePush(const Place& place) const { return world_->Com
 Counted LedgerSide::On(const Place& place) const {
   Counted counted;
   world_->ForEachShare(place, [&](const std::string& uuid, const placement::NodeShare& share,
-                                  const placement::HeldParts::Names& names) {
+                                  const placement::PartNameSet& names) {
     if (share.instance) counted.instances.insert(uuid);
     if (share.migration) counted.migrations[uuid] = share.migration->ToString();
     for (const std::string& name : names) {
@@ -207,7 +207,7 @@ bool LedgerSide::IsShared(const Place& place) const {
   std::set<std::string> owned;
   bool is_shared = false;
   world_->ForEachShare(place, [&](const std::string&, const placement::NodeShare&,
-                                  const placement::HeldParts::Names& names) {
+                                  const placement::PartNameSet& names) {
     for (const std::string& name : names) is_shared = !owned.insert(name).second || is_shared;
   });
   return is_shared;

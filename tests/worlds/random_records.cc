@@ -29,7 +29,7 @@ void RandomCommands::AddRandomParts(InstanceRecord* instance) {
   const auto add_cpus = [this](int cell_id, auto* cells) {
     v1::GuestCell& cell = *cells->Add();
     cell.set_host_cell(cell_id);
-    for (int i = Below(3); i > 0; --i) cell.add_reserved_cpus(Below(4));
+    for (int i = Below(3); i > 0; --i) cell.add_reserved_cpus(5 * Below(4));
   };
   add_cpus(0, message.mutable_numa_cells());
   if (Below(2) == 0) {

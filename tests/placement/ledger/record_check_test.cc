@@ -113,7 +113,7 @@ TEST(RecordCheck, ABodyAgreesWithItsIndex) {
   EXPECT_EQ(fault_of([](InstanceRecord& r) { r.body += "\x68\x01"; }), "");
   EXPECT_THAT(fault_of([](InstanceRecord& r) {
                 auto held = std::make_shared<HeldParts>();
-                held->own = {"c0/1"};
+                held->own = PartNames({"c0/1"});
                 r.held = held;
               }),
               HasSubstr("other CPUs, devices or units"));

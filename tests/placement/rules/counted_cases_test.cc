@@ -38,17 +38,18 @@ void GiveParts(const std::string& text, InstanceRecord* record) {
   const std::vector<std::string> words = absl::StrSplit(text, ' ');
   record->flavor_id = words[0];
   auto held = std::make_shared<HeldParts>();
-  held->own.insert(words.begin() + 2, words.end());
+  held->own = PartNames(PartNameSet(words.begin() + 2, words.end()));
   record->held = held;
   const std::string& context = words[1];
   if (context == "-") return;
-  HeldParts::Context& parts = held->context.emplace(HeldParts::Context());
-  if (context != "unnamed") parts.migration = kFirstMove;
-  if (context == "other") parts.migration = MigrationId{Uuid{12, 9}};
-  parts.has_old_flavor = context != "no-old";
-  parts.has_new_flavor = context != "no-new";
-  parts.before = {"old"};
-  parts.after = {"new"};
+  auto parts = std::make_shared<HeldParts::Context>();
+  if (context != "unnamed") parts->migration = kFirstMove;
+  if (context == "other") parts->migration = MigrationId{Uuid{12, 9}};
+  parts->has_old_flavor = context != "no-old";
+  parts->has_new_flavor = context != "no-new";
+  parts->before = PartNames({"old"});
+  parts->after = PartNames({"new"});
+  held->context = std::move(parts);
 }
 
 std::shared_ptr<InstanceRecord> CountedInstance(uint64_t number, CountedPlace at,
@@ -90,7 +91,7 @@ class CountedRecords {
     return absl::StrJoin(words, "+");
   }
   std::string Owners() const {
-    const HeldParts::Names names = HeldNames(share(), *instance_);
+    const PartNameSet names = HeldNames(share(), *instance_);
     std::vector<std::string> words;
     for (const char* part : {"own", "old", "new"}) {
       if (names.contains(part)) words.emplace_back(part);

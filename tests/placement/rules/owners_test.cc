@@ -129,7 +129,7 @@ TEST(RulesOwners, ARefusalNamesThePartInWords) {
     const auto with_part = [&, name = name](int host) {
       InstanceRecord record = world.On(host, "");
       auto held = std::make_shared<HeldParts>();
-      held->own = {name};
+      held->own = PartNames({name});
       record.held = held;
       return record;
     };

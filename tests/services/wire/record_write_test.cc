@@ -73,9 +73,9 @@ TEST(RecordWrite, NamesWhatARecordGivesToItsInstanceAlone) {
   const placement::WriteRecords command = Command(write);
   const InstanceRecord record = After(command, *InstanceOf("instance", Recorded()));
   const placement::HeldParts& held = HeldOf(record);
-  EXPECT_THAT(held.own, ElementsAre("c0/4", "c0/5", "d0000:3b:00.1",
-                                    absl::StrCat("u", kOther, "/CUSTOM_PMEM/ns_0")));
-  EXPECT_FALSE(held.context.has_value());
+  EXPECT_THAT(held.own.List(), ElementsAre("c0/4", "c0/5", "d0000:3b:00.1",
+                                           absl::StrCat("u", kOther, "/CUSTOM_PMEM/ns_0")));
+  EXPECT_EQ(held.context, nullptr);
 }
 
 TEST(RecordWrite, NamesBothSidesOfAMove) {
@@ -91,13 +91,13 @@ TEST(RecordWrite, NamesBothSidesOfAMove) {
   const InstanceRecord record = After(command, *InstanceOf("instance", recorded));
   const placement::HeldParts& held = HeldOf(record);
   EXPECT_EQ(record.flavor_id, "small");
-  EXPECT_THAT(held.own, ElementsAre("c0/4", "d0000:3b:00.1"));
-  ASSERT_TRUE(held.context.has_value());
+  EXPECT_THAT(held.own.List(), ElementsAre("c0/4", "d0000:3b:00.1"));
+  ASSERT_NE(held.context, nullptr);
   EXPECT_EQ(held.context->migration, placement::MigrationId::Parse(kMigration));
   EXPECT_FALSE(held.context->has_old_flavor);
   EXPECT_TRUE(held.context->has_new_flavor);
-  EXPECT_THAT(held.context->before, ElementsAre("c0/4"));
-  EXPECT_THAT(held.context->after, ElementsAre("c1/6"));
+  EXPECT_THAT(held.context->before.List(), ElementsAre("c0/4"));
+  EXPECT_THAT(held.context->after.List(), ElementsAre("c1/6"));
 }
 
 // As in the tracker: the nil uuid names no migration.
@@ -107,7 +107,7 @@ TEST(RecordWrite, AContextMayNameNoMigration) {
     recorded.mutable_migration_context()->set_migration_uuid(uuid);
     const InstanceRecord record = *InstanceOf("instance", recorded);
     const placement::HeldParts& held = HeldOf(record);
-    ASSERT_TRUE(held.context.has_value());
+    ASSERT_NE(held.context, nullptr);
     EXPECT_EQ(held.context->migration, std::nullopt) << uuid;
   }
 }
