@@ -259,8 +259,8 @@ PARTS = [
     # In both layers: a move that keeps the flavor never switches its instance.
     ("ledger-never-switches", "placement/placement_rules_test", "CountedCases.TheLedgerCountsEachCaseAsItSays", [(
         "placement/commands/node_share.cc",
-        "  if (!KeepsFlavor(migration) || !held.context.has_value()) return false;\n",
-        "  if (MUTANT || !KeepsFlavor(migration) || !held.context.has_value()) return false;\n")]),
+        "  if (!KeepsFlavor(migration) || held.context == nullptr) return false;\n",
+        "  if (MUTANT || !KeepsFlavor(migration) || held.context == nullptr) return false;\n")]),
     ("account-never-switches", "tracker/tracker_account_test", "CountedCases.TheAccountCountsEachCaseAsItSays", [(
         "tracker/account/gates.cc",
         "  if (!keeps_flavor || !instance.context.has_value()) return false;\n",
