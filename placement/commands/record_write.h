@@ -34,9 +34,9 @@ struct WriteRecords {
   InstanceId instance;
   Generation expected_generation;
   // What the tracker says of the instance; records/tracker_edit.h says which fields it decides.
-  // Null: withdraws an earlier write with the same generations. The records keep their values and
-  // get new generations, so that the earlier write, which may still be on its way, is refused. Of
-  // `migration` only the uuid and the generation are used then.
+  // Null: withdraws an earlier write with the same generations. The records get new generations and
+  // a new updated_at, and keep their other values, so that the earlier write, which may still be on
+  // its way, is refused. Of `migration` only the uuid and the generation are used then.
   std::shared_ptr<const v1::Instance> written;
   std::optional<MigrationEdit> migration;  // none: only the instance's record is written
 };

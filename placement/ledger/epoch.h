@@ -23,11 +23,11 @@ struct EpochStart {
 };
 
 // Begins a new epoch in `database` and returns the first state of the epoch. Takes the ledger's
-// lock, loads the tables, and appends a log row without changes. `lost`: the newest position that
-// this process knows. The new epoch is later than that of `lost` and that of the newest log row.
-// The counter of commands and the catalog's next ids are raised so far above those of `lost` and of
-// that row that no number from the lost part of the log is used again. REQUIRES: the schema is that
-// of this release, and no transaction is open.
+// lock, loads the tables, and appends a log row without changes. `lost`: the position that the
+// database lost, as far as this process knows. The new epoch is later than that of `lost` and that
+// of the newest log row. The counter of commands and the catalog's next ids are raised so far above
+// those of `lost` and of that row that no id or command number of the lost part of the log is used
+// again. REQUIRES: the schema is that of this release, and no transaction is open.
 //
 // Fails
 // - with kAborted / CONCURRENT_UPDATE, if the newest log row does not have the revision

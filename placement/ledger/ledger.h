@@ -61,8 +61,8 @@ class Ledger {
   ~Ledger();
 
   // Queues `command`; never waits for the database. Calls `done` exactly once, with the decision.
-  // If Submit refuses the command, it calls `done` before it returns. Else another thread calls
-  // `done` (Answerer). `cancelled` may be null.
+  // If Submit refuses the command, it calls `done` before it returns. Else Answerer calls `done`,
+  // perhaps before Submit returns. `cancelled` may be null.
   //
   // The status of the decision is OK, or a refusal by the rule of the command (the rule documents
   // the order; for a FindRequest see command.h), or one of these:
@@ -73,14 +73,13 @@ class Ledger {
   //                       body.
   //   kFailedPrecondition REQUEST_CANCELLED: the request id was cancelled before (FindRequest).
   //   kDataLoss           The answer that is kept under the request id cannot be read.
-  //   kDeadlineExceeded   DEADLINE_BEFORE_START: `deadline` passed before a batch began with the
-  //                       command.
+  //   kDeadlineExceeded   DEADLINE_BEFORE_START: `deadline` passed; the command was not done.
   //   kDeadlineExceeded   Without a reason: the outcome is unknown. The caller can ask by request
   //                       id (FindRequest).
-  //   kCancelled          `*cancelled` was set before a batch began with the command.
+  //   kCancelled          `*cancelled` was set; the command was not done.
   //   kInternal           PostgreSQL refused the write, even in a batch with this command alone. An
   //                       operator was told.
-  // The command has written nothing if the status is neither OK nor kDeadlineExceeded without a
+  // This call has written nothing if the status is neither OK nor kDeadlineExceeded without a
   // reason.
   //
   // REQUIRES: every string in `command` is valid UTF-8 without U+0000.
@@ -95,7 +94,7 @@ class Ledger {
   // Calls `ready` once: with a published state at `minimum` or later, or with one of these:
   //   kOutOfRange         EPOCH_UNKNOWN: the epoch of `minimum` has not begun
   //   kFailedPrecondition REVISION_LOST: the database lost `minimum` before a new epoch began
-  //   kUnavailable        `minimum` is not reached, and the ledger stops
+  //   kUnavailable        the reader must wait, and the ledger stops
   //   kUnavailable        TOO_MANY_WAIT: `minimum` is not reached, and LedgerOptions::awaits_max
   //                       readers wait already
   //   kUnavailable        STALE: `minimum` is reached, but Fresh fails
@@ -120,25 +119,24 @@ class Ledger {
   void Watchdog();
 
   // Ends a required recovery: brings the schema up to date, begins a new epoch with the tables as
-  // they are (BeginEpoch), and publishes its first state. Waits for the database while it loads the
-  // tables. Fails
+  // they are (BeginEpoch), and publishes its first state. Waits for the database. Fails
   // - with kFailedPrecondition / WRONG_LEDGER_STATE, if no recovery is required;
   // - as ConnectToPrimary and BringUpToDate do;
-  // - as BeginEpoch does: if the database does not have the revision that the operator saw, no
-  //   epoch begins. So two operators cannot begin two epochs.
+  // - as BeginEpoch does: if the database is not at the revision that the operator saw, no epoch
+  //   begins. So of two operators who saw the same revision, one at most begins an epoch.
   absl::Status StartEpoch(const EpochStart& start);
   // While recovery is required: the differences between the published state, which is the last good
   // state of this process, and the database. If the database was restored while this process was
   // down, the published state is the restored one, and does not show what was lost. Fails
-  // - with kFailedPrecondition / WRONG_LEDGER_STATE, if no recovery is required, or if the tables
-  //   are those of an older release and cannot be read: StartEpoch brings them up to date;
+  // - with kFailedPrecondition / WRONG_LEDGER_STATE, if no recovery is required, or if LoadState
+  //   cannot read the tables of an older release: StartEpoch brings them up to date;
   // - else as ConnectToPrimary, ReadSchemaVersion and LoadState do.
   // Waits for the database. Does not read the tables again if the newest log row is still that of
   // the last result: then returns this result.
   absl::StatusOr<LossPtr> FindLoss();
-  // The last result of FindLoss, if this process has seen no change of the database since then;
-  // else null: call FindLoss. Fails with kFailedPrecondition / WRONG_LEDGER_STATE if no recovery is
-  // required. Does not wait for the database.
+  // The last result of FindLoss, if it shows the database as this process last saw it; else null:
+  // call FindLoss. Fails with kFailedPrecondition / WRONG_LEDGER_STATE if no recovery is required.
+  // Does not wait for the database.
   absl::StatusOr<LossPtr> KnownLoss() const;
 
   // The position to write into the file (LedgerOptions::position_path): the newest one. None while
@@ -152,18 +150,18 @@ class Ledger {
 
   // Refuses new commands. Waits, at most until `settle_until`, for the outcomes of the commands
   // that a batch has begun. Then the unanswered commands get kDeadlineExceeded without a reason if
-  // their outcome is unknown, else kUnavailable; the waiting readers get kUnavailable. Makes the
-  // calls to the database fail that run in Follow, StartEpoch and FindLoss, and ends both threads.
-  // To end the writer's thread may take longer, for example while it connects. Stop may be called
-  // again after it has returned, but never from a callback.
+  // their outcome is unknown, else kUnavailable; the waiting readers get kUnavailable. Ends the
+  // calls to the database that run in Follow, StartEpoch and FindLoss, unless they connect or bring
+  // the schema up to date. Ends both threads, which may take longer, for example while the writer
+  // connects. Stop may be called again after it has returned, but never from a callback.
   void Stop(BootTime settle_until);
 
  private:
   // `lost`: the position in the file, if the database has lost it; recovery is then required. None:
   // nothing is known to be lost.
   Ledger(const LedgerOptions& options, StatePtr first, const std::optional<Position>& lost);
-  // False: new commands are refused, because the writer does not reach the database, or is slow to
-  // connect.
+  // False: new commands are refused, because the writer could not connect or read, has ended, or
+  // connects slowly. See Health::reachable.
   bool Reachable() const;
   // Reads the tables for FindLoss. If they cannot be read and their schema is that of an older
   // release, fails with WRONG_LEDGER_STATE and tells an operator why. Tells this once per recovery,

@@ -21,9 +21,9 @@ namespace berth::placement {
 std::vector<std::string> UnreadableRecords(const Records& records);
 std::vector<std::string> FaultyRecords(const Records& records);
 
-// The fields of a record as a text; of a long field, only the digest. A record in memory and its
-// stored bytes, `content`, give the same text. If `content` is no message, the text is one that no
-// record in memory gives.
+// The fields of a record as a text; of a long field, only the digest. A readable record in memory
+// and its stored bytes, `content`, give the same text. If `content` is no message, the text is one
+// that no record in memory gives.
 std::string TextOf(const InstanceRecord& instance);
 std::string TextOf(const MigrationRecord& migration);
 std::string StoredInstanceText(absl::string_view content);

@@ -22,7 +22,7 @@ struct SelfCheckReport {
   std::vector<std::string> findings;  // in words, 100 at most; empty: no fault was found
 };
 
-// Checks, at the newest committed revision:
+// Checks, at the newest revision that the database shows:
 //   - the tables alone (table_rules.h): for example the use of each provider against the sum of
 //     what consumers hold, and the log, which must have no gap
 //   - the entities in the tables against those in memory, with most of their fields

@@ -36,8 +36,8 @@ class Follower {
   // boot clock.
   absl::Status LookAtOldest(Database& database, absl::Duration now)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(following_);
-  // Loads the tables and publishes the loaded state. To be called for CaughtUp::kReload. May end
-  // the alarm that recovery is required (Health::Agree).
+  // Loads the tables and gives the state to Publisher::Replace. To be called for CaughtUp::kReload.
+  // May end the alarm that recovery is required (Health::Agree).
   absl::Status Reload(Database& database) ABSL_EXCLUSIVE_LOCKS_REQUIRED(following_);
 
   const std::string database_url_;

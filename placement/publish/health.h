@@ -20,12 +20,12 @@ namespace berth::placement {
 // A copy of the counters and alarms of a ledger, read one after the other.
 struct LedgerHealth {
   bool writable = false;           // no alarm is set, and the writer seems to reach the database
-  bool recovery_required = false;  // the database went back in time: no writes before a new epoch
+  bool recovery_required = false;  // the database went back in time: no writes
   bool format_too_new = false;     // the log has a newer format than this release knows: no writes
   bool writing_stopped = false;    // writes are refused until an operator restarts the process
   absl::Duration staleness;        // see Publisher::staleness
-  // While recovery is required: the newest revision of the database, with its batch, as this
-  // process last saw it. Else {0, 0}.
+  // While recovery is required: the newest revision of the database, with its batch, when this
+  // process last found that the database had gone back. Else {0, 0}.
   Revision database_revision;
   // The log has every row after this revision, as the follower last saw. None: not known yet.
   std::optional<Revision> oldest_watchable;
@@ -34,7 +34,7 @@ struct LedgerHealth {
   // The counts of BatchTally, added up over the batches that this process has answered.
   int64_t claims_done = 0, claims_without_room = 0, claims_refused = 0;
   int64_t provider_conflicts = 0, consumer_conflicts = 0;
-  // The rows that CatchUp and ApplyRead have counted as applied, and the successful loads of all
+  // The rows that CatchUp and ApplyRead have returned as applied, and the successful loads of all
   // tables by the follower or the writer.
   int64_t followed_rows = 0, reloads = 0;
   // short_batches: batches that succeeded on the short road (roads.h), also those that had nothing

@@ -35,14 +35,14 @@ enum class LedgerStep {
 };
 
 // Which roads the writer may take (roads.h). kByHistory: both, as Roads describes. kLong: only the
-// long road. kShortFirst: both, but neither the writes of another process nor a look-up of a
-// request id is a reason for the long road. kLong and kShortFirst are for tests and comparisons.
+// long road. kShortFirst: both, but mostly the short road, even if another process has written
+// lately or a request id is looked up. kLong and kShortFirst are for tests and comparisons.
 enum class LedgerRoads { kByHistory, kLong, kShortFirst };
 
 struct LedgerOptions {
   std::string database_url;
   int queue_max = 4096;        // how many commands may wait; one more is refused with kUnavailable
-  int batch_weight_max = 256;  // a batch of this weight (WeightOf) takes no more commands
+  int batch_weight_max = 256;  // commands are taken for a batch until they weigh this (WeightOf)
   int batch_rows_max = 2000;   // how many table rows a batch may touch if it is not large (turns.h)
   // One call of Intake::DecideAll takes no more commands when it has decided reports with so many
   // bytes of facts, or when it has lasted so long.
@@ -52,7 +52,7 @@ struct LedgerOptions {
   // more time for a call that writes many rows (WriterConnection).
   absl::Duration no_progress_max = absl::Seconds(5);
   absl::Duration staleness_max = absl::Seconds(1);  // Ledger::Fresh refuses an older state
-  int64_t log_rows_kept = 100'000;                  // so many of the newest rows are never deleted
+  int64_t log_rows_kept = 100'000;                  // so many of the newest log rows are kept
   int awaits_max = 10'000;                          // how many readers may wait for a revision
   absl::Duration requests_kept = absl::Hours(24);   // request ids are kept this long or longer
   // The limits of the feed (FeedLimits).
@@ -65,7 +65,7 @@ struct LedgerOptions {
   std::string position_path;
   // Read only by LedgerClock.
   std::function<absl::Time()> wall_clock = absl::Now;
-  // The clock of LedgerClock and of the age of states. Deadlines are always times of BootNow.
+  // The clock of LedgerClock, the age of states and more. Deadlines are always times of BootNow.
   std::function<BootTime()> boot_clock = BootNow;
   LedgerRoads roads = LedgerRoads::kByHistory;
   std::function<void(LedgerStep)> at_step;  // called by the writer's thread; for tests

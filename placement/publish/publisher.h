@@ -4,10 +4,10 @@
 // Thread-safe. The writer, the follower and the thread that begins an epoch publish states.
 //
 // Invariants:
-//   1. The published revision never falls. One call of Publish or Replace runs at a time. Publish
-//      moves state and feed on by one revision. Replace moves state and feed to the revision of the
-//      loaded state, and all that was before is forgotten. State and feed change in the same call,
-//      but not at the same moment.
+//   1. The published revision never falls. One call of Publish or Replace runs at a time. Unless it
+//      does nothing, Publish moves state and feed on by one revision; Replace moves them to the
+//      revision of the loaded state, and all that was before is forgotten. State and feed change in
+//      the same call, but not at the same moment.
 //   2. If two threads publish the same revision, they bring the same batch, and the second call of
 //      Publish does nothing.
 //   3. While the writer commits a batch, only the writer applies the batch's log row, because the

@@ -20,7 +20,7 @@ class Migration;
 }  // namespace v1
 
 // Return the record that the message describes; its generation and times are unset. Equal messages
-// give equal bodies. REQUIRES: each uuid in the message is in canonical form or empty. The uuid of
+// give equal bodies. REQUIRES: each uuid in the message is in canonical form or empty; the uuid of
 // the record is not empty, nor is that of the instance of a migration.
 InstanceRecord InstanceFrom(const v1::Instance& message);
 MigrationRecord MigrationFrom(const v1::Migration& message);

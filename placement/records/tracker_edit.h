@@ -16,9 +16,9 @@ class Instance;
 //   - vm_state and task_state, unless vm_state is empty in `written`
 //   - emulator_threads_policy, if `written` has cells: a guest without cells has no such policy,
 //     and what the record says may be a wish for a later move
-// All else stays as in `before`, also the generation and the times. Exception: of a device whose
-// address a device in `before` has, only request_id is taken. This holds for pci_devices and for
-// old_pci_devices of the migration context, once for each address.
+// All else stays as in `before`, also the generation and the times. Of a device whose address a
+// device in `before` has, only request_id is taken. This holds for pci_devices, and for
+// old_pci_devices of the migration context; in each of them once for each address.
 //
 // `reverts`: the write ends a move with REVERTED. Then, if `before` has a migration context, the
 // PCI requests become those in its old_pci_requests, the flavor becomes its old_flavor, if there is

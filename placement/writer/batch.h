@@ -28,7 +28,7 @@
 namespace berth::placement {
 
 // The key under which the answer to `command` is kept, unless it is a refusal: the actor and the
-// request id. For a FindRequest: the key that the FindRequest asks about. None if `command` has no
+// request id. For a FindRequest: the key that it asks about. None for any other command that has no
 // request id or only validates: the write that follows a validation may have the same request id.
 std::optional<RequestKey> KeyOf(const Command& command);
 
@@ -45,10 +45,10 @@ class Batch {
   // tables hold. `now`: the ledger time of the batch. `kept`: the answers that the table of request
   // ids has for the commands that will be offered, except for those after CompareNext.
   Batch(StatePtr base, absl::Time now, const std::vector<KeptRequest>& kept);
-  // A batch that is decided before it is sent, on the state `base` that the tables should hold
-  // then. Offer does not begin the commands, and BeginAll must be called before the batch is sent.
-  // The statement of Prepare compares the newest log row with `base`, and also compares the request
-  // ids of all commands (CompareNext).
+  // A batch that is decided without the lock, on the state `base` that the tables should hold when
+  // it is written. Offer does not begin the commands, and BeginAll must be called before the batch
+  // is sent. The statement of Prepare compares the newest log row with `base`, and also compares
+  // the request ids of all commands (CompareNext).
   Batch(StatePtr base, absl::Time now);
 
   // The result of offering a command to a batch. Only a kDecided command belongs to the batch.
@@ -73,9 +73,9 @@ class Batch {
   // Whether the statement of Prepare compares a request id. If so, no command may be answered
   // before that statement has returned a row, even if the batch writes nothing.
   bool compares() const { return !ComparedKeys().empty(); }
-  // Moves all commands to kBegun. Returns false if a command was answered or cancelled, or if its
-  // deadline is not after `now`. The batch must then not be sent, because it contains the changes
-  // of that command; the caller calls ReturnAll.
+  // Moves all commands to kBegun. Stops and returns false if one was answered or cancelled, or if
+  // its deadline is not after `now`. The batch must then not be sent, because it contains the
+  // changes of that command; the caller calls ReturnAll.
   bool BeginAll(BootTime now);
   // Moves the commands in kBegun back to kWaiting. To be called only if it is certain that
   // PostgreSQL has not written the batch and never will.
@@ -91,7 +91,7 @@ class Batch {
   // The ledger time at which all commands of the batch are decided.
   absl::Time now() const { return now_; }
   const StatePtr& base() const { return base_; }
-  // The parts of the log row: one for each command that changed something or whose answer is kept.
+  // The log row's parts: one for each command that changed something or whose own answer is kept.
   const std::vector<LogCommand>& log() const { return log_; }
   std::vector<PendingPtr> Commands() const;
   int command_count() const { return static_cast<int>(decided_.size()); }
@@ -104,10 +104,10 @@ class Batch {
   // revision of the batch. Returns the statement that writes the batch; a second call returns the
   // same statement. `log_rows_kept`: see LedgerOptions.
   //
-  // If the batch is decided before it is sent, or if compares(), the statement takes the ledger's
+  // If the batch is decided without the lock, or if compares(), the statement takes the ledger's
   // lock and compares. The comparison succeeds if the newest log row is that of base() and no
-  // answer is found (CompareNext). If it fails, the statement writes nothing and returns no row.
-  // Else the statement writes the batch, if there is anything to write, and returns one row.
+  // answer is found (CompareNext). If it fails, the statement writes nothing and returns no row. In
+  // all other cases it writes the batch, if there is anything to write, and returns one row.
   const Statement& Prepare(int64_t log_rows_kept);
   // The state after the commands that were decided so far. Its revision is that of base() until
   // Prepare, and also afterwards if the batch writes nothing.
@@ -125,16 +125,16 @@ class Batch {
   };
 
   Decided Decide(const PendingPtr& pending);
-  // Returns false if no answer is kept under `key`, by an earlier batch or by this one. Else puts
-  // this answer into `decided`. Exceptions, the first that applies: a refusal if the id was
-  // cancelled; a refusal if `hash` differs from the hash that is kept with the answer; an error if
-  // the answer cannot be decoded. `hash`: the hash of the command's body; null for a FindRequest.
+  // Returns false if neither kept_ nor own_ has an answer under `key`. Else puts this answer into
+  // `decided`. Exceptions, the first that applies: a refusal if the id was cancelled; a refusal if
+  // `hash` differs from the hash that is kept with the answer; an error if the answer cannot be
+  // decoded. `hash`: the hash of the command's body; null for a FindRequest.
   bool Replay(const RequestKey& key, const std::string* hash, Decided* decided);
   // Applies the changes of `decided` to next(), and notes them for the tables and for the log.
   void Apply(const Decided& decided);
   BatchRows Rows(int64_t log_rows_kept) const;
   std::vector<RequestKey> ComparedKeys() const;
-  // Gives every decision of this batch the revision of next().
+  // Gives the decisions the revision of next(). Leaves out answers that an earlier batch kept.
   void Stamp();
 
   const StatePtr base_;
@@ -154,7 +154,7 @@ class Batch {
   int64_t accepted_ = 0;  // commands that were neither refused nor answered with a kept answer
   BatchTally tally_;
   bool forced_ = false;
-  bool begins_later_ = false;  // the batch is decided before it is sent
+  bool begins_later_ = false;  // the batch is decided without the lock
   bool base_is_durable_ = false;
 };
 

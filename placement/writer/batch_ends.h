@@ -6,8 +6,8 @@
 //   was committed                         Publish, then AnswerCommitted
 //   had nothing to write                  AnswerAll; on the short road AnswerCommitted
 //   was certainly not written             NotWritten or Refused
-//   could not be made without the lock    LockFailed
-//   was lost: the connection broke        Lost; then Settle in each turn until a later commit
+//   could not be made: no lock            LockFailed
+//   was lost: the connection broke        Lost; then Settle, until a later batch is committed
 //
 // A batch that a road drops before it is sent does not end here.
 //
@@ -15,11 +15,11 @@
 //   1. A command gets the decision of its batch only after the batch was committed and published,
 //      or if the batch had nothing to write. Otherwise it gets a refusal or "outcome unknown".
 //   2. The batch committed() is durable, and this process has published it.
-//   3. The decisions of a batch that was lost and then found in the log are given after the commit
-//      of a later batch.
-//   4. If PostgreSQL refuses a single command because memory and tables differ, the tables are
-//      loaded again. If that happens to another command within a minute, this process stops
-//      writing.
+//   3. The decisions of a batch that was lost and then found in the log are given only after the
+//      commit of a later batch.
+//   4. If PostgreSQL refuses a single command because memory and tables differ, this process tries
+//      to load the tables, once for this command. If that happens to another command within a
+//      minute, this process stops writing instead.
 #ifndef BERTH_PLACEMENT_WRITER_BATCH_ENDS_H_
 #define BERTH_PLACEMENT_WRITER_BATCH_ENDS_H_
 
@@ -49,13 +49,13 @@ class BatchEnds {
   // those of `batch`. REQUIRES: `batch` was committed and published; or it had nothing to write,
   // and no batch is unsettled (turns.h).
   void AnswerCommitted(Batch& batch);
-  // Answers those commands of `batch` that have no answer yet, and counts all of them (Health).
+  // Counts the commands of `batch` (Health), and answers those that have no answer yet.
   void AnswerAll(Batch& batch);
 
   // Handles a batch of either road that PostgreSQL has not written and never will. `status`: why
-  // not; OK means that the comparison under the lock failed. The commands go back to the queue. The
-  // next shared batch takes the long road without LongRoad::FillUp. Closes the connection if it
-  // broke. REQUIRES: no transaction is open, or the connection broke.
+  // not; OK means that the comparison under the lock failed. The commands go back to the queue
+  // (Intake::TakeBack). The next shared batch takes the long road without LongRoad::FillUp. Closes
+  // the connection if it broke. REQUIRES: no transaction is open, or the connection broke.
   void NotWritten(const absl::Status& status, Batch& batch);
   // Handles a batch of the long road that PostgreSQL refused, in the statement or in the COMMIT.
   // Nothing of `batch` took effect. Ends the transaction. If PostgreSQL takes no writes now
@@ -63,8 +63,8 @@ class BatchEnds {
   // of several commands is to be decided alone; and all writing stops if the turn is a settle turn.
   void Refused(const absl::Status& status, Batch& batch);
   // Handles a failure to get the lock or to read the newest log row. Either `commands` wait again,
-  // for example because the connection broke. Or PostgreSQL takes no writes now: then `commands`
-  // and all other commands that wait are refused, and the connection is closed.
+  // for example because the connection broke or another process holds the lock. Or `commands` and
+  // all other commands that wait are refused, and the connection is closed.
   void LockFailed(const absl::Status& status, const std::vector<PendingPtr>& commands);
 
   // Handles the loss of the connection while `batch` was committed: gives `batch` to Turns::Lost,
@@ -72,22 +72,21 @@ class BatchEnds {
   void Lost(std::unique_ptr<Batch> batch, const absl::Status& status);
   // Makes `batch`, the batch of a settle turn, write a log row. Looks in the log for the batch in
   // doubt (turns.h), if there is one. Returns false if the log could not be read; the connection is
-  // then closed. What was found counts only after the commit of `batch`:
-  //   - If the log has the row of the batch in doubt, only this commit proves that the row is on
-  //     every standby that must have it.
-  //   - If the log does not have the row, the message of the batch in doubt may still be on the way
-  //     or wait for the lock. Only this commit makes sure that the message writes nothing any more.
+  // then closed. What was found counts only after the commit of a settle turn's batch:
+  //   - If the log has the row of the batch in doubt, this commit proves that the row is on every
+  //     standby that must have it.
+  //   - If the log does not have the row, nothing can write it after this commit (turns.h).
   bool Settle(Batch& batch);
-  // Loads the tables and publishes them. If they cannot be loaded, tells the operator, closes the
-  // connection and pauses. Does nothing without a connection.
+  // Loads the tables and gives the state to Publisher::Replace. If they cannot be loaded, tells the
+  // operator, closes the connection and pauses. Does nothing without a connection.
   void Reload();
 
  private:
-  // Handles the refusal of a batch whose only command is `pending`. If memory and tables differ,
-  // loads the tables, and `pending` is decided alone once more (invariant 4). Else refuses it.
+  // Handles the refusal of a batch whose only command is `pending`: either tries to load the tables
+  // and has `pending` decided alone once more (invariant 4), or refuses `pending`.
   void RefusedAlone(const absl::Status& status, const PendingPtr& pending);
   // Handles a batch in doubt if the log no longer shows whether the batch was committed. Answers
-  // the commands without a request id with "outcome unknown". The others will be decided again,
+  // the commands without a key (KeyOf) with "outcome unknown". The others may be decided again,
   // because the table of request ids shows whether they were done.
   void ForgetOutcomes(const Batch& batch);
 

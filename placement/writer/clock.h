@@ -1,10 +1,10 @@
 // LedgerClock: computes the ledger time for this process. Leases end by ledger time.
 //
-// Belongs to the writer's thread. Within an epoch, ledger time runs as fast as the boot clock. So
-// it includes the time that passes while a batch is decided, committed or waits for the lock.
-// Example: this process decides a batch at 12:00:00, and the commit takes 3 s. A batch that is
-// decided after the commit then has the ledger time 12:00:03 or later. A log row of another process
-// can only move ledger time forwards, unless it is the first row of a ledger that was empty.
+// Belongs to the writer's thread. Within an epoch, ledger time runs at least as fast as the boot
+// clock. So it includes the time that passes while a batch is decided, committed or waits for the
+// lock. Example: a batch is decided at 12:00:00, and the commit takes 3 s. A batch that is decided
+// after the commit has the ledger time 12:00:03 or later. A log row of another process can only
+// move ledger time forwards, unless it is of a new epoch or the first row of an empty ledger.
 //
 // The wall clock is read only for the first position of this process or of a new epoch, because
 // nothing else says for how long no process ran.
@@ -32,8 +32,8 @@ class LedgerClock {
 
   // The ledger time now, in whole microseconds. Never before the ledger time of `newest`, the
   // newest known position. The first position of a new epoch is treated like the first position of
-  // a process. So ledger time may then jump back, and the time that passed in the lost epoch does
-  // not end the remaining leases.
+  // a process. So ledger time may then jump back: the time that passed in the lost epoch should not
+  // end the remaining leases.
   absl::Time Now(const Position& newest);
   // How much time has passed since Now or Standing was first called with `newest`, the newest known
   // position.

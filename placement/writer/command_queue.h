@@ -1,8 +1,7 @@
 // CommandQueue: the commands that wait for a batch, and a list of those that the writer has taken.
 //
-// Thread-safe. Two threads may answer a command: the writer's thread, and the thread that calls
-// Expire. Only the thread that moves the command to kAnswered answers it; the other thread does
-// nothing.
+// Thread-safe. Two threads may answer a queued command: the writer's, and one that calls Expire.
+// Only the thread that moves the command to kAnswered answers it; the other one does nothing.
 #ifndef BERTH_PLACEMENT_WRITER_COMMAND_QUEUE_H_
 #define BERTH_PLACEMENT_WRITER_COMMAND_QUEUE_H_
 
@@ -26,7 +25,7 @@ namespace berth::placement {
 // A command that was submitted.
 struct Pending {
   // kWaiting: certainly not done. kBegun: perhaps done, because a batch has begun the command.
-  // kAnswered: answered, or about to be answered by the thread that set this phase.
+  // kAnswered: the thread that set this phase gives the answer or hands it to the Answerer.
   enum class Phase { kWaiting, kBegun, kAnswered };
 
   Command command;
@@ -71,9 +70,9 @@ class CommandQueue {
   // Puts `pendings` back to the front of the queue, in their order, even if the queue is full or
   // closed. REQUIRES: none of them is in kBegun.
   void PutBack(const std::vector<PendingPtr>& pendings);
-  // Removes commands from the front, until their weights sum to `weight_max` or more, and returns
-  // them. If the queue is empty, waits at most `wait` for the first command. Close and Nudge end
-  // the wait early.
+  // Removes commands from the front, until none is left or their weights sum to `weight_max` or
+  // more, and returns them. If the queue is empty, waits at most `wait` for the first command.
+  // Close and Nudge end the wait early.
   std::vector<PendingPtr> Take(int weight_max, absl::Duration wait);
   std::vector<PendingPtr> TakeAll();
   // Waits for `pause`, even if commands come. Nudge ends the wait early.

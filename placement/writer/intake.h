@@ -32,14 +32,14 @@ class Intake {
   // the commands that the turns keep (Turns::Begun).
   void NoteBegun(const std::vector<PendingPtr>& first, const std::vector<PendingPtr>& next);
   // Sets `*commands` to commands from the front of the queue, for a batch that is being decided,
-  // and adds them to the list of begun commands. Does not wait. Takes commands until they weigh
-  // `weight` or more, or until the next one must not be in this batch; in the second case returns
-  // false. Such a command is a FindRequest, or `sent` keeps an answer under its request id. `sent`:
+  // and adds them to the list of begun commands. Does not wait. Takes commands until none is left
+  // or they weigh `weight` or more. Returns false if it stops before, because the next one must not
+  // be in this batch: it is a FindRequest, or `sent` keeps an answer under its request id. `sent`:
   // the batch that is being committed meanwhile; null if there is none.
   bool TakeMore(int weight, const Batch* sent, std::vector<PendingPtr>* commands);
   // Makes `batch` decide `commands` in their order, until `batch` has no room or batch_deciding_max
   // has passed. Refuses commands that were cancelled, are too late, or were lost kLossesMax times.
-  // Gives the turns one command that is too large for a shared batch. Puts the rest back, and
+  // Gives the turns at most one command, too large for a shared batch. Puts the rest back, and
   // returns whether there was no rest. `first`: no command of the queue was offered to `batch`
   // before, so the first one may be large if the turn allows it (Turns::MayBeLarge).
   bool DecideAll(const std::vector<PendingPtr>& commands, bool first, Batch& batch);
@@ -49,11 +49,12 @@ class Intake {
   // Puts those of `commands` that are in kWaiting back to the front of the queue. Those in kBegun
   // now wait to be decided alone (turns.h).
   void PutBack(const std::vector<PendingPtr>& commands);
-  // Puts the commands of `batch` back to the front of the queue, as if no batch had begun them.
-  // Leaves out the writer's own ExpireLeases. To be called only if the batch was certainly not
-  // written and never will be.
+  // Puts the unanswered commands of `batch` back to the front of the queue, as if no batch had
+  // begun them, but not the writer's own ExpireLeases. To be called only if the batch was certainly
+  // not written and never will be.
   void TakeBack(Batch& batch);
-  // Answers those of `commands` that have no answer yet with `status`.
+  // Gives each of `commands` that has no answer yet the answer `status`; but if
+  // Pending::may_be_done, the answer "outcome unknown".
   void Refuse(const std::vector<PendingPtr>& commands, absl::Status status);
   // Refuses the commands in the queue and those that wait for a batch of their own (turns.h).
   void RefuseAll(absl::Status status);

@@ -6,11 +6,10 @@
 // thread.
 //
 // Invariants:
-//   1. If an ExpireLeases is answered with a failure, LeaseEnds offers none in the 10 s after the
-//      offer of that one.
+//   1. After a failure (of an ExpireLeases, or told by PutOff) no batch is due for up to 10 s.
 //   2. Otherwise a batch is due when a lease has ended, and, if leases exist, when the newest log
-//      row is kLedgerTimeStepMax old. The first process that starts after a stop of all processes
-//      adds only this much to the row's ledger time. So with an older row, leases would end late.
+//      row has been known for kLedgerTimeStepMax. The first process that starts after all stopped
+//      adds at most this much to the row's ledger time. So with an older row leases would end late.
 #ifndef BERTH_PLACEMENT_WRITER_LEASE_ENDS_H_
 #define BERTH_PLACEMENT_WRITER_LEASE_ENDS_H_
 
@@ -26,8 +25,8 @@
 
 namespace berth::placement {
 
-// The longest wait of a writer that has nothing to do. After each wait an idle writer looks whether
-// request ids must be rotated (RequestRotation).
+// The longest wait of a writer that has nothing to do. After each wait, unless writes are refused,
+// it looks whether request ids must be rotated (RequestRotation).
 inline constexpr absl::Duration kIdleWaitMax = absl::Milliseconds(500);
 
 class LeaseEnds {
@@ -37,22 +36,22 @@ class LeaseEnds {
       : options_(options), publisher_(publisher), clock_(clock) {}
 
   // Whether leases need a batch even if no command waits: a lease has ended; or leases exist, and
-  // the newest log row is kLedgerTimeStepMax old, so that a new row must record the ledger time.
+  // the newest log row has been known for kLedgerTimeStepMax: a new row must record ledger time.
   // False for a while after a failure (invariant 1, PutOff).
   bool WantBatch();
   // How long the writer may wait for commands: not at all if WantBatch(), else kIdleWaitMax, or
   // less if a lease ends before.
   absl::Duration IdleWait();
   // To be called before `batch` decides commands of the queue. Does nothing unless WantBatch(). If
-  // a lease has ended, offers `batch` an ExpireLeases. Else makes `batch` write a row if the newest
-  // log row is kLedgerTimeStepMax old.
+  // a lease has ended, offers `batch` an ExpireLeases. Else makes it write a row, if the newest row
+  // is old (invariant 2).
   void Offer(Batch& batch);
-  // Makes WantBatch return false for 10 s. To be called when a batch that was made only for leases
-  // has failed.
+  // Makes WantBatch return false for up to 10 s. To be called when a batch that was made only for
+  // leases, without a command, has failed.
   void PutOff();
 
  private:
-  // Whether `position` has been the newest for kLedgerTimeStepMax or longer
+  // Whether `position`, the newest one, has been known for kLedgerTimeStepMax or longer
   // (LedgerClock::Standing).
   bool TimeIsOld(const Position& position);
 

@@ -38,17 +38,16 @@ class LongRoad {
   // be made; the transaction is over then. `head`: the newest log row; none if the log is empty.
   bool ReachHead(const std::optional<LogRow>& head);
   // Handles `step`, a result of CatchUp after which no batch can be made. Ends the transaction, and
-  // sets the alarm (Health) that `step` calls for. If the log lacks rows (kReload), loads the
-  // tables. If CatchUp failed, tells the operator and pauses. `head`: the position of the newest
-  // log row.
+  // sets the alarm (Health) that `step` calls for, if any. If the log does not show what follows
+  // the published state (kReload), loads the tables. If CatchUp failed, tells the operator and
+  // pauses. `head`: the position of the newest log row.
   void StopBehindHead(const absl::StatusOr<CatchUpStep>& step, const Position& head);
-  // Makes `batch` decide `commands`. In a shared turn LeaseEnds::Offer comes before, and, if there
-  // was room for all `commands`, FillUp afterwards.
+  // Makes `batch` decide `commands`. In a shared turn LeaseEnds::Offer comes before, and, if none
+  // of `commands` was put back, FillUp afterwards.
   void Decide(const std::vector<PendingPtr>& commands, Batch& batch);
   // Makes `batch` decide commands that are in the queue by now, as far as `batch` has room. Their
   // request ids are compared when `batch` is written (Batch::CompareNext). Decides none if the log
-  // is empty, because this comparison would fail. Decides none if !Roads::MayFillUp(), because
-  // another failed comparison would have the same commands decided once more.
+  // is empty, because this comparison would fail, and none if !Roads::MayFillUp().
   void FillUp(Batch& batch);
   // Writes the batch in the open transaction and commits, or only compares its request ids if there
   // is nothing to write. Then ends the batch (BatchEnds).

@@ -1,5 +1,5 @@
 // RequestRotation: deletes old request ids with their answers, and makes the partitions of the
-// table that new ones need (SQL: rotate_requests). No id is deleted before it is requests_kept old.
+// table that new ones need (SQL: rotate_requests). Deletes no id whose age is below requests_kept.
 //
 // Belongs to the writer's thread. Invariant: an attempt is made only when ledger time has come to
 // another hour than that of the last attempt. What one attempt could not do is left to the next

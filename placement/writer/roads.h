@@ -2,9 +2,9 @@
 //
 //   long    the writer takes the lock, decides the batch, then writes it: at least two round trips
 //   short   the writer decides the batch first. One message takes the lock, compares, and writes
-//           the batch if the comparison succeeds: one round trip. The comparison succeeds if the
-//           newest log row is that of the state that the batch was decided on, and if no answer is
-//           kept under the request ids of the batch's commands.
+//           the batch if the comparison succeeds: mostly one round trip. The comparison succeeds
+//           if the newest log row is that of the state that the batch was decided on, and if no
+//           answer is kept under the request ids of the batch's commands.
 //
 // If the comparison fails, the batch was decided in vain. So, except with kShortFirst, the short
 // road is chosen only if no other process seems to have written lately. Roads has no thread and no

@@ -1,18 +1,18 @@
-// ShortRoad: sends batches that are decided before the lock is taken, in one round trip each, and
-// decides the next batch meanwhile. See roads.h.
+// ShortRoad: sends batches that are decided before the lock is taken, mostly in one round trip
+// each, and decides the next batch meanwhile. See roads.h.
 //
 // A message may reach PostgreSQL late, for example after this process has given up the connection.
 // If any other batch was written meanwhile, the comparison in the message fails, and the message
 // writes nothing. Belongs to the writer's thread.
 //
 // Invariants:
-//   1. The road waits for the outcome of one message at most. The message's batch was decided on a
-//      published state.
+//   1. The road waits for the outcome of one message at most. The state on which the message's
+//      batch was decided is published.
 //   2. Meanwhile one more batch may be decided, on the state that the first one will make. It is
-//      sent only after the first one took effect. Otherwise it is dropped: none of its commands has
-//      begun, and all go back to the queue.
+//      sent only after the first one took effect. If the first one fails, the second is dropped;
+//      its commands, none of which has begun, go back to the queue.
 //   3. If a batch writes, it is published before the next one is sent.
-//   4. A batch is answered when the next one is on its way, or when there is no next one.
+//   4. A batch that took effect is answered when the next one is on its way, or when none is sent.
 //      Exception: if the next message must be prepared first, the batch is answered before.
 #ifndef BERTH_PLACEMENT_WRITER_SHORT_ROAD_H_
 #define BERTH_PLACEMENT_WRITER_SHORT_ROAD_H_
@@ -31,7 +31,7 @@ namespace berth::placement {
 
 class ShortRoad {
  public:
-  // All of these must outlive the road. No batch is decided ahead while `*stopping` is true.
+  // All of these must outlive the road. `*stopping`: the process ends (MayDecideAhead).
   ShortRoad(const WriterParts& parts, BatchEnds* batch_ends, const RequestRotation* rotation,
             const std::atomic<bool>* stopping)
       : parts_(parts), batch_ends_(batch_ends), rotation_(rotation), stopping_(stopping) {}
@@ -53,23 +53,23 @@ class ShortRoad {
   // then published, if it writes. Else `batch` was not written or its outcome is unknown, and
   // BatchEnds handles it; the commands of `ahead`, which may be null, go back to the queue.
   bool Receive(std::unique_ptr<Batch>& batch, std::unique_ptr<Batch>& ahead);
-  // Decides commands of the queue on the state that `sent` will make, until the outcome of `sent`
-  // can be received or no more may be decided. In the second case makes the text of the new batch's
-  // message. Returns the new batch, which may have no command; null if there is none.
+  // Decides commands of the queue on the state that `sent` will make. Ends soon after the outcome
+  // of `sent` can be received, or when no more may be decided; in the second case makes the text of
+  // the new batch's message. Returns the new batch, which may have no command; null: there is none.
   std::unique_ptr<Batch> DecideAhead(const Batch& sent);
   // Whether a batch may be decided before the outcome of `sent` is known. False if `sent` touches
-  // more rows than a shared batch may, or if one of these must come next: a batch for leases, a
-  // command that waits for a batch of its own, the rotation of request ids, the end of the process.
+  // more than batch_rows_max rows, or if one of these must come next: a batch for leases, a command
+  // that waits for a batch of its own, the rotation of request ids, the end of the process.
   bool MayDecideAhead(const Batch& sent);
-  // Takes some commands from the queue and makes `*ahead` decide them; makes the batch if it is
-  // null. Returns whether more may be decided before the outcome of `sent` is known.
+  // Makes `*ahead` decide some commands of the queue; makes the batch first if it is null, unless a
+  // lease has ended. Returns whether more may be decided before the outcome of `sent` is known.
   bool AddAhead(const Batch& sent, std::unique_ptr<Batch>* ahead);
 
   const WriterParts parts_;
   BatchEnds* const batch_ends_;
   const RequestRotation* const rotation_;
   const std::atomic<bool>* const stopping_;
-  absl::Duration sent_at_;  // when the last message was sent, on the boot clock
+  absl::Duration sent_at_;  // just before the last message was sent, on the boot clock
 };
 
 }  // namespace berth::placement

@@ -29,13 +29,13 @@
 //                                                   the commands of a missing batch are to be
 //                                                   decided alone
 //
-// A missing batch stays in doubt until the batch of a settle turn is committed, because the message
+// A missing batch is settled only when the batch of a settle turn is committed, because the message
 // of the missing batch may still be on the way to PostgreSQL or wait for the lock there. The
 // committed row makes the comparison in that message fail (lock_ledger_at). If the batch of a
 // settle turn is lost itself, that batch is forgotten, and the next turn settles again.
 //
 // Invariants, checked in every build:
-//   1. While a batch is unsettled, every turn is a settle turn, so no command is decided.
+//   1. While a batch is unsettled, only settle turns begin, so no command is decided.
 //   2. If the last batch was alone or large, and shared work waits, the next turn is neither alone
 //      nor large.
 //   3. One batch at most is in doubt.
@@ -72,8 +72,8 @@ struct TurnsWaiting {
 // The next turn, by the table in the comment at the top of this file.
 Turn NextTurn(LastBatch last, const TurnsWaiting& waiting);
 
-// A command whose batches were lost this many times is refused instead of decided again, because
-// the write of this command may be what breaks the connection.
+// A command whose batches were lost this many times is not decided again, because the write of this
+// command may be what breaks the connection.
 inline constexpr int kLossesMax = 2;
 
 class Turns {
@@ -88,7 +88,7 @@ class Turns {
   // commands in the turn or in the queue.
   bool MayBeLarge(bool others_wait) const;
   // To be called when a batch of this turn has decided its commands, but on the short road only
-  // when the batch took effect. `large`: the batch touches more than batch_rows_max rows.
+  // when the batch took effect or is empty. `large`: it touches more than batch_rows_max rows.
   void Decided(bool large);
 
   // Appends `pending` to the commands that must be decided alone. REQUIRES: `pending` is not in
@@ -107,9 +107,9 @@ class Turns {
   void Found();
   // To be called in a settle turn when the log does not have the row of the batch in doubt.
   void Missing();
-  // To be called when a batch of this process was committed. Returns the earlier batches that this
-  // commit proves to be durable. If Missing was called in this turn, ends the doubt: those commands
-  // of the batch in doubt that have no answer yet now wait to be decided alone.
+  // To be called when a batch of this process was committed; does nothing if none is unsettled.
+  // Returns the earlier batches that the commit proves to be durable. If Missing was called in this
+  // turn, ends the doubt: unanswered commands of the batch in doubt now wait to be decided alone.
   std::vector<std::unique_ptr<Batch>> TakeProven();
 
   // Whether a command waits for a batch of its own.

@@ -9,7 +9,7 @@
 //      goes back, or is answered.
 //   2. The batches of settle, alone and large turns (turns.h), and all batches before the first
 //      commit of this process, take the long road.
-//   3. When the thread has ended, every command that it has seen is answered.
+//   3. When the thread has ended, every command that it took from the queue is in kAnswered.
 #ifndef BERTH_PLACEMENT_WRITER_WRITER_H_
 #define BERTH_PLACEMENT_WRITER_WRITER_H_
 
@@ -38,9 +38,9 @@ class Writer {
   void Start();
   // Lets the thread go on until no batch is unsettled and no command waits to be decided alone
   // (turns.h), or until `settle_until`: then makes the thread's call to the database fail. Waits
-  // for the end of the thread; this lasts longer if the thread is connecting then. At its end the
-  // thread refuses all commands that wait, and answers those of unsettled batches with "outcome
-  // unknown". Does nothing if no thread runs. REQUIRES: the queue is closed.
+  // for the end of the thread, longer if it is connecting then. At its end the thread refuses all
+  // commands that wait (Intake::RefuseAll), and answers those of unsettled batches with "outcome
+  // unknown". Returns at once if no thread runs. REQUIRES: the queue is closed.
   void Stop(BootTime settle_until);
   // As in WriterConnection. While the writer connects slowly, new commands should be refused,
   // because the attempt may last much longer.
@@ -67,8 +67,8 @@ class Writer {
   std::atomic<bool> stopping_{false};
   std::atomic<int64_t> settle_until_ns_{0};
 
-  // From here on, only the writer's thread uses the members. Exceptions: any thread may use
-  // connection_ as WriterConnection allows; Start and Stop use thread_, and Stop uses parts_.queue.
+  // From here on, only the writer's thread uses the members while it runs. Exceptions: any thread
+  // may use connection_ as WriterConnection allows; Stop uses thread_ and parts_.queue.
   LedgerClock clock_;
   WriterConnection connection_;
   Turns turns_;

@@ -42,7 +42,7 @@ class WriterConnection {
   // Rolls the open transaction back. Closes the connection, and returns false, if that fails.
   // REQUIRES: is_open().
   bool Rollback();
-  // If a paused process holds the ledger's lock, ends its session (EndIdleLockHolder). Tells the
+  // If a paused process holds the ledger's lock, may end its session (EndIdleLockHolder). Tells the
   // operator in any case. REQUIRES: is_open(), and no transaction is open.
   void EndIdleHolder();
 
@@ -58,7 +58,7 @@ class WriterConnection {
   // Shuts the connection if the call that runs on it has taken too long (invariant 3). To be called
   // regularly.
   void Watch();
-  // Makes the call that runs on the open connection fail, and all later ones. Does not end Open.
+  // Makes the call that waits on the open connection fail, and all later ones. Does not end Open.
   void Shut();
   // Whether the present call of Open has lasted for no_progress_max or longer.
   bool ConnectsSlowly() const;

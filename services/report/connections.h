@@ -9,7 +9,7 @@
 //   1. A service or a node has at most one owner, and the owner is an open stream.
 //   2. A stream that owns a node also owns the service that the stream's Hello named.
 //   3. A stream that has ended does not become an owner. The caller of Attach ends each stream that
-//      was replaced as the owner of its service, so such a stream never owns anything again.
+//      was replaced as the owner of its service, so that it does not own anything again.
 #ifndef BERTH_SERVICES_REPORT_CONNECTIONS_H_
 #define BERTH_SERVICES_REPORT_CONNECTIONS_H_
 
@@ -41,10 +41,10 @@ class TrackerStream {
   // Whether the stream has ended, or ends as soon as no message is being sent.
   virtual bool ended() const = 0;
 
-  // To be called for each committed command that concerns the stream's host or one of the stream's
-  // nodes. Returns how many times it has looked at a change of the command.
+  // Tells the stream of a committed command that concerns its host or one of its nodes. Returns how
+  // many times it has looked at a change of the command.
   virtual int64_t Touch(const placement::FeedCommand& command) = 0;
-  // To be called when anything may have changed: the tracker is then sent everything.
+  // To be called when anything may have changed. Asks for complete pushes of the tracker's nodes.
   virtual void TouchAll() = 0;
   // Tries again what the stream could not do when it called ReportSessions::TickLater.
   virtual void Tick() = 0;

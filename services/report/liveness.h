@@ -3,17 +3,15 @@
 // A service is up if its last message came within the down time, by the boot clock of the process
 // that hears the service. So a wall clock that is set makes no service up or down. Every process
 // judges every service that is recorded as up. Otherwise a service would stay up for ever if the
-// process that hears it died. A process that has not heard such a service itself judges as if it
-// had heard the service at the first judgement. Before the caller of Judge records that a service
-// is down, the caller asks what other processes heard (LivenessRecorder). A judgement is a
-// transition only if the ledger's record is of the same process of the service and says the
-// opposite.
+// process that hears it died. If a process knows nothing of such a service, it counts the service
+// as heard at the first judgement. Before the caller of Judge records that a service is down, the
+// caller asks what other processes heard (LivenessRecorder). A judgement is a transition only if
+// the ledger's record is of the same process of the service and says the opposite.
 //
 // A service is judged only when its judgement may have changed or must be repeated. So the cost of
-// a step depends on the number of such services, and not on the number of all services.
-// Thread-safe.
+// Judge depends on the number of such services, and not on the number of all services. Thread-safe.
 //
-// Invariant: every entry whose service is up has an alarm, or its key is in pending_.
+// Invariant: an entry that was up when it was last judged has an alarm, or its key is in pending_.
 #ifndef BERTH_SERVICES_REPORT_LIVENESS_H_
 #define BERTH_SERVICES_REPORT_LIVENESS_H_
 
@@ -71,10 +69,10 @@ class Liveness {
   void NoteAll(const placement::State& state);
   // Judges the services that wait to be judged, at `now` and by `state`. Stops when it has looked
   // at thousands of services or has found `transitions_max` transitions; the next calls judge the
-  // others. A transition is returned again only after Retry or HearElsewhere, or after the record
-  // or the judgement has changed. Forgets what was heard from a service that is down and not
-  // recorded as up, or that is recorded as up with another incarnation. REQUIRES: `state` has the
-  // changes that were noted.
+  // others. A transition is returned again only after Hear, HearElsewhere or Retry, or after the
+  // record has changed. Forgets what was heard from a service that is down and not recorded as up,
+  // or that is recorded as up with another incarnation. REQUIRES: `state` has the changes that were
+  // noted.
   Transitions Judge(const placement::State& state, placement::BootTime now, size_t transitions_max);
   // To be called if the last transition of the service could not be recorded. Judge then judges the
   // service again, and returns the transition again if it still holds.

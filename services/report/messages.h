@@ -35,7 +35,7 @@ absl::StatusOr<HelloFacts> HelloOf(const pb::Hello& hello);
 // Whether `node` is one of hello.nodes.
 bool Announces(const HelloFacts& hello, placement::ProviderId node);
 // The nodes of hello.nodes that no other host holds (IsHeldElsewhere). A node that is recorded for
-// another host whose tracker is down is among them: this tracker takes the node over, so it must
+// another host whose tracker is down is among them: this tracker may take the node over, so it must
 // get the order for the node's snapshot.
 std::vector<placement::ProviderId> OwnNodes(const placement::State& state, const HelloFacts& hello);
 // The nodes of hello.retired that are recorded for the Hello's host and are not retired yet (T-40).
@@ -44,9 +44,8 @@ std::vector<placement::ProviderId> NodesToRetire(const placement::State& state,
 
 Beat BeatOf(const pb::Heartbeat& heartbeat);
 
-// Makes the command for `report`. What the report leaves out because it has not changed is taken
-// from the node's record in `state`: the name, and parts of the account and of the sums. Fails with
-// INVALID_FIELD.
+// Makes the command for `report`. Completes the name, the account and the sums from the node's
+// record in `state`, as far as the report leaves them out as unchanged. Fails with INVALID_FIELD.
 absl::StatusOr<placement::ApplyReport> ApplyReportOf(const placement::State& state,
                                                      const HelloFacts& hello,
                                                      const pb::Report& report);

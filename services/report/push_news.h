@@ -14,12 +14,12 @@
 
 namespace berth::services {
 
-// Adds what `command` changed to `scopes`, the scopes of nodes of the tracker on `host`. The scope
-// of each node gets the changed providers and consumers of the node, and the changed instances,
-// migrations and services of the host. `is_own`: the tracker of `host` sent the command. Then the
-// providers that were put are not added: if the command is a report, the Ack has their generations.
-// A scope becomes complete if the command renewed the node (Scope::renewed), or if the
-// scope would have more than kNamesMax names. A complete scope gets no names.
+// Adds what `command` changed to `scopes`, the scopes of nodes of the tracker on `host`. Each scope
+// gets the changed providers and consumers of its node, the changed instances and migrations of the
+// host, and `service` if a service of the host was put. `is_own`: the tracker of `host` sent the
+// command. Then the providers that were put are not added: if the command is a report, the Ack has
+// their generations. A scope becomes complete if the command renewed the node (Scope::renewed), or
+// if the scope would have more than kNamesMax names. A complete scope gets no names.
 //
 // Looks only at changes that concern one of the nodes or the host. Returns how many times it has
 // looked at a change.
@@ -36,9 +36,9 @@ struct MissedChanges {
   int64_t commands = 0;  // how many commands were looked at
 };
 
-// Finds what the tracker on `host` missed of `nodes` and of the records of its host. `now`: a
-// revision that the feed has reached. Looks at each command of the feed at most once, however many
-// nodes there are. May log an alarm (AlarmOfHistory).
+// Finds what the tracker on `host` missed of `nodes` and of the records of its host, as far as the
+// feed has it. `now`: the revision of a published state. Looks at each command of the feed at most
+// once, however many nodes there are. May log an alarm (AlarmOfHistory).
 MissedChanges FindMissed(const placement::Feed& feed, placement::Revision now,
                          const std::string& host, const std::vector<HelloNode>& nodes);
 

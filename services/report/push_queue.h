@@ -35,7 +35,7 @@ namespace berth::services {
 struct OpenPush {
   placement::ProviderId node;
   PushScope rest;                // what the next slices must contain
-  placement::Revision revision;  // the push has all changes of the node up to this revision
+  placement::Revision revision;  // if ToldOf has the node: the push has all its changes up to this
   bool names_all = false;        // the caller of Take must first call NameAll for `rest`
 };
 
@@ -50,10 +50,10 @@ struct RecordAnswer {
 // the answer has neither a node nor names.
 RecordAnswer AnswerTo(const pb::RecordWrite& write, const HelloFacts& hello);
 
-// The nodes of `hello` for which the tracker gets pushes: those that are recorded and that no other
-// host holds (IsHeldElsewhere), and those that have no record but a root provider. A tracker
-// reports a recorded node only after a complete push for the node. So a tracker that takes over a
-// node gets pushes before the ledger records the node for this tracker's host.
+// The nodes of `hello` of which the tracker is told: those that are recorded and that no other host
+// holds (IsHeldElsewhere), and those that have no record but a provider with the node's uuid. A
+// tracker that lacks the records of a recorded node reports it only after a complete push. So a
+// tracker that takes over a node gets pushes before the ledger records the node for its host.
 std::vector<HelloNode> ToldOf(const placement::State& state, const HelloFacts& hello);
 
 class PushQueue {
@@ -68,25 +68,25 @@ class PushQueue {
 
   // Notes the changes of a command, and returns what AddNews returns.
   int64_t Note(const placement::FeedCommand& command, bool is_own);
-  // Makes the next push that is opened for each node, or for `node`, complete.
+  // Ask for a complete push for each node, or for `node`.
   void NoteAll();
   void NoteAll(placement::ProviderId node) { scopes_[node].complete = true; }
 
   // Gives the caller the job to make slices, until Leave or Return, and returns true. Returns false
-  // if nothing is to be pushed, if somebody has the job, or between Prepare and Begin.
+  // if no push is open and nothing is noted, if somebody has the job, or between Prepare and Begin.
   bool GetJob();
   void Leave() { has_worker_ = false; }
   // Takes out the open push, or else opens the next one, so that the caller fills the next slice
   // with values of `state`. Returns nothing if no push is needed, or between Prepare and Begin.
-  // For a node that ToldOf leaves out, only the tracker's service is pushed. `dispatched`: a
-  // revision; all changes up to it have been noted, and `state` has them. REQUIRES: the caller has
-  // the job.
+  // A push that is opened for a node that ToldOf leaves out has only the tracker's service.
+  // `dispatched`: a revision; all changes up to it have been noted, and `state` has them. REQUIRES:
+  // the caller has the job.
   std::optional<OpenPush> Take(const placement::State& state, placement::Revision dispatched);
   // Gives back what Take returned, when the slice was filled. `more`: this was not the last slice
   // of the push. Ends the job.
   void Return(OpenPush push, bool more);
   // Whether a push for `node` is open. The first slices of this push may have older values than an
-  // answer that is sent before the last slice.
+  // Ack that is sent before the last slice.
   bool IsOpen(placement::ProviderId node) const { return open_ && open_->node == node; }
 
   void Hold(RecordAnswer answer) { answers_.push_back(std::move(answer)); }

@@ -18,8 +18,8 @@ namespace berth::services {
 
 namespace pb = ::berth::placement::v1;
 
-// The entities and removals in a slice have at most so many bytes together, unless there is only
-// one.
+// The entities and removals in a slice, without the service, have at most so many bytes together,
+// unless there is only one.
 inline constexpr size_t kSliceBytesMax = 1 << 20;
 
 // Adds to `scope` the names of everything that a complete push for `node`, a node of `host`, may
@@ -29,9 +29,10 @@ void NameAll(const placement::State& state, const std::string& host, placement::
 
 // Fills `to` with the next slice of the push whose names are in `rest`, with values from `state`.
 // An entity that does not concern the node in `state` is listed as removed, or left out if the push
-// is complete. Removes the names that were handled from `rest`. If a consumer is a migration whose
-// record concerns the node, adds the record's name to `rest`. The last slice leaves no name there.
-// If rest->service is set, the last slice also has the record of the tracker's service.
+// is complete. Removes the names that were handled from `rest`. If a consumer holds something on
+// the node and is a migration whose record concerns the node, adds the record's name to `rest`. The
+// last slice leaves no name there. If rest->service is set, the last slice also has the record of
+// the tracker's service, if there is one.
 void FillSlice(const placement::State& state, const std::string& host, placement::ProviderId node,
                PushScope* rest, pb::Push* to);
 

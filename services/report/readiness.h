@@ -1,10 +1,9 @@
-// Readiness: keeps what a tracker has said of whether its host is ready for guests, until that is
-// recorded in the tracker's service.
+// Readiness: what a tracker has said of whether its host is ready for guests, as far as that is
+// still to be recorded in the tracker's service.
 //
-// A message of readiness has no answer: the tracker does not learn whether the readiness was
-// recorded. So a readiness is recorded again after a failure that may pass (Settle). A service that
-// an operator disabled stays disabled: the rule of UpdateService decides so (T-297). Not
-// thread-safe: ReportSession guards the Readiness with its mutex_.
+// A message of readiness has no answer. So a readiness waits again after a failure that may pass
+// (Settle). A service that an operator disabled stays disabled: the rule of UpdateService decides
+// so (T-297). Not thread-safe: ReportSession guards the Readiness with its mutex_.
 //
 // Invariant: at most one command records a readiness at a time, and of the readiness messages that
 // wait only the newest is kept.
@@ -26,10 +25,10 @@ namespace pb = ::berth::placement::v1;
 class Readiness {
  public:
   void Hear(const pb::Readiness& readiness) { waiting_ = readiness; }
-  // Returns the command that records the readiness that waits. Returns nothing if none waits or a
-  // command is not settled yet. `service`: the record of the tracker's service; null: it has none.
-  // If `service` is null, or is disabled or enabled already as the readiness wants, forgets the
-  // readiness and returns nothing.
+  // Returns the command that records the readiness that waits. `service`: the record of the
+  // tracker's service; null: it has none. Returns nothing if no readiness waits or a command is not
+  // settled yet. Else, if `service` is null, or is disabled or enabled already as the readiness
+  // wants, forgets the readiness and returns nothing.
   std::optional<placement::UpdateService> Next(const placement::ServiceRecord* service);
   // To be called once with the outcome of each command. After kUnavailable, kDeadlineExceeded or
   // RECOVERY_REQUIRED, the readiness of the command waits again, unless a newer one waits. Returns

@@ -4,8 +4,8 @@
 // this host. A migration that may hold resources (HoldsResources) concerns its source and its
 // destination. An evacuation that is `done` still concerns its source, which may still have the
 // guest (T-146). An instance concerns the place where it is, and each node that one of its
-// migrations concerns. A command that changes only the instance of a `done` evacuation causes no
-// push to the source, though (Concerned::hosts).
+// migrations concerns. If a command puts only the instance of a `done` evacuation, the evacuation
+// causes no push to its source, though (Concerned::hosts).
 #ifndef BERTH_SERVICES_REPORT_RECORD_PUSH_H_
 #define BERTH_SERVICES_REPORT_RECORD_PUSH_H_
 

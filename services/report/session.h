@@ -1,17 +1,17 @@
 // ReportSession: placement's side of one tracker's stream (T-226 to T-232), free of gRPC.
 //
 // A session makes commands of the messages of its tracker, and sends answers, orders and pushes.
-// Its parts keep the state: TrackerIdentity says who the tracker is, Traffic reads and sends,
-// PushQueue knows what the tracker is still to be told, and Readiness knows which readiness is
-// still to be recorded. The ReportSink calls Open, HandleRead, HandleSent and Closed. A session
-// lives until Closed was called and nobody refers to the session any more. Thread-safe. The
-// session's mutex_ is taken before the lock of its Traffic.
+// Its parts: TrackerIdentity says who the tracker is, Traffic reads and sends, PushQueue knows what
+// the tracker is still to be told, and Readiness knows which readiness is still to be recorded. The
+// ReportSink calls Open, HandleRead, HandleSent and Closed. A session lives until Closed was called
+// and nobody refers to the session any more. Thread-safe. The session's mutex_ is taken before the
+// lock of its Traffic.
 //
 // Invariant: one message of the tracker is handled at a time. The session asks for the next message
-// when it knows the outcome of the present one; it does not wait for the outcome of a readiness. So
-// a session holds at most one report. It sends answers in the order of the messages, except that an
-// answer to a write of records may come later, because it waits for a push. A report or a write of
-// records that is malformed is answered as refused, and the stream goes on.
+// when it knows the outcome of the present one; it does not wait until a readiness is recorded or a
+// node is retired. So a session holds at most one report. It sends answers in the order of the
+// messages, except that an answer to a write of records may come later, because it waits for a
+// push. A malformed report or write of records is answered as refused, and the stream goes on.
 #ifndef BERTH_SERVICES_REPORT_SESSION_H_
 #define BERTH_SERVICES_REPORT_SESSION_H_
 
@@ -87,8 +87,8 @@ class ReportSession final : public TrackerStream,
   // The first Hello sets the identity. Before Attach, only the handlers use the identity.
   TrackerIdentity identity_;
   Traffic traffic_;
-  // The Hello of the last call of Welcome; null before the first call. Used only by the handlers,
-  // of which one runs at a time.
+  // The Hello of the last call of Welcome; null before the first call. Used only while a message is
+  // handled.
   HelloPtr hello_;
 
   mutable placement::Mutex mutex_;

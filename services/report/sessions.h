@@ -1,11 +1,10 @@
 // ReportSessions: the streams of all trackers that are connected to this process, and what the
 // streams share.
 //
-// ReportSessions has five jobs. It knows which stream owns which service and which nodes. It
-// follows the feed once for all streams, and gives each stream the commands that concern the
-// stream's host or nodes. It decides when a node may send a snapshot (SnapshotSlots). It keeps the
-// audit orders that are not answered yet. It calls Tick of the streams that asked for it
-// (TickLater).
+// It knows which stream owns which service and which nodes. It follows the feed once for all
+// streams, and gives each stream the commands that concern the stream's host or nodes. It decides
+// when a node may send a snapshot (SnapshotSlots). It keeps the audit orders that are not answered
+// yet. It calls Tick of the streams that asked for it (TickLater).
 //
 // Thread-safe. Locks are taken in this order: follow_mutex_, mutex_, the locks of a stream, then
 // dispatched_mutex_ or tick_mutex_. A stream that holds a lock of its own may call dispatched() and
@@ -64,9 +63,9 @@ class ReportSessions {
   absl::Duration heartbeat_interval() const { return recorder_->heartbeat_interval(); }
   const SessionSettings& settings() const { return settings_; }
 
-  // Returns the revision up to which the feed has been followed: up to this revision, each stream
-  // was given the commands that concern the stream (Touch), or was told that anything may have
-  // changed (TouchAll).
+  // Returns the revision up to which the feed has been followed. Each command up to this revision
+  // was given to the streams that owned what it concerns (Touch), or these streams were told that
+  // anything may have changed (TouchAll).
   placement::Revision dispatched() const;
 
   // To be called once when a stream has opened, and once when the stream is over. After EndAll,
@@ -85,23 +84,25 @@ class ReportSessions {
   // Makes the next Tick call the stream's Tick.
   void TickLater(const TrackerStreamPtr& stream);
   // Returns whether `node` may send its snapshot now. If false, the node waits: when it is the
-  // node's turn, the stream that then owns the node sends an order for the snapshot.
+  // node's turn, the stream that then owns the node, if any, sends an order for the snapshot.
   bool AskForSnapshot(placement::ProviderId node);
   // To be called when a snapshot of `node` has been applied. Orders the snapshots that are now due.
   void SnapshotTaken(placement::ProviderId node);
 
-  // Orders an audit of `node`. Calls `answer` once, with the first of these that applies:
-  //   NOT_SERVING        no stream owns the node, or EndAll is or was called
+  // Orders an audit of `node`. Calls `answer` once. Without an order, at once:
+  //   NOT_SERVING        no stream owns the node, or EndAll was called
   //   OVERLOADED         too many orders for the node are open
-  //   the summary        AuditDone is called for the order; empty if `done` has none for the node
-  //   kDeadlineExceeded  Tick is called at `deadline` or later
+  // Otherwise in the first of these calls:
+  //   the summary        AuditDone for the order; empty if `done` has none for the node
+  //   kDeadlineExceeded  a Tick at `deadline` or later
+  //   NOT_SERVING        EndAll
   void Audit(placement::ProviderId node, placement::BootTime deadline, const AuditAnswer& answer);
   // To be called when a tracker answers an order. Does nothing if the order is not open any more.
   void AuditDone(const pb::AuditDone& done);
 
   // One step of the timer, called about once a second. Orders the snapshots that are due, answers
   // the audit orders whose deadline has passed, calls Tick of the streams that TickLater named, and
-  // has the feed followed if no worker was free for that.
+  // asks again for a worker that follows the feed, in case none was free.
   void Tick(placement::BootTime now);
   // Ends all streams, and answers all open audit orders, with NOT_SERVING. Refuses new streams and
   // orders from now on.

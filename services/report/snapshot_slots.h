@@ -60,7 +60,7 @@ class SnapshotSlots {
   const int slots_max_;
   const absl::Duration use_within_;
   std::map<placement::ProviderId, placement::BootTime>
-      slots_;  // by node; the time at which the node loses its slot
+      slots_;  // by node; from this time on Due frees the slot
   // The queue. May have nodes that no longer wait, and a node more than once.
   std::deque<placement::ProviderId> queue_;
   std::set<placement::ProviderId> queued_;  // the nodes of queue_ that still wait

@@ -45,9 +45,9 @@ class TrackerIdentity {
   std::string Actor() const;
 
   // Returns the status with which the stream must end after a report or a write of records that
-  // ended with `status`: OUTCOME_UNKNOWN, TRACKER_FENCED if a newer process has registered, or
-  // SERVICE_NOT_REGISTERED if the service was deleted. Returns OK for any other `status`. `state`:
-  // not older than the state on which the command was decided.
+  // ended with `status`: OUTCOME_UNKNOWN; TRACKER_FENCED; or SERVICE_NOT_REGISTERED, if the service
+  // has no record in `state`. Returns OK after any other outcome. `state`: not older than the state
+  // on which the command was decided.
   absl::Status EndingOf(const placement::State& state, const absl::Status& status) const;
 
  private:

@@ -3,8 +3,8 @@
 // Invariants:
 //   1. At most one message is being read, and at most one is being sent. Other messages to be sent
 //      wait in the outbox, in the order of Send and SendPromised.
-//   2. While kOutboxMax messages wait or are promised (Promise), no read begins. So a tracker that
-//      does not read its answers can soon send no more messages.
+//   2. While at least kOutboxMax messages wait or are promised (Promise), no read begins. So
+//      answers that a tracker does not read do not pile up.
 //   3. Finish is called at most once, when nothing is being sent. When the stream is ending or has
 //      ended (ended), no read and no send begins.
 // Thread-safe.
@@ -24,7 +24,7 @@ namespace berth::services {
 namespace pb = ::berth::placement::v1;
 
 // The stream that a session reads from and writes to. Every method is called while the lock of the
-// session's Traffic is held, and must return before the sink calls the session.
+// session's Traffic is held, so it must not call the session itself.
 class ReportSink {
  public:
   virtual ~ReportSink() = default;
@@ -44,7 +44,7 @@ class Traffic {
 
   explicit Traffic(ReportSink* sink) : sink_(sink) {}
 
-  // Begins to read the next message, at once or later (invariant 2).
+  // Begins to read the next message, at once or later (invariant 2), unless the stream ends.
   void ReadNext();
   // The message that was read last. To be used only after its read has ended and before ReadNext.
   pb::SessionRequest& incoming() { return incoming_; }

@@ -68,8 +68,8 @@ class Node {
     int64_t acknowledged_sequence = 0;
     // The digest of the last acknowledged report. Empty: none was acknowledged yet.
     std::string acknowledged_digest;
-    // The records have all changes up to this revision. Absent: this is not known, so placement
-    // must send all records.
+    // By placement's pushes, the records have all changes up to this revision. Absent: this is not
+    // known, so a Hello asks for all records.
     std::optional<LedgerRevision> told_up_to;
     bool settled = true;
     std::optional<MonotonicTime> unsettled_since;
@@ -136,7 +136,7 @@ class Node {
     const FairLock lock(&mutex_);
     return work(&claims_, &replies);
   }
-  // Makes each Hello ask placement for all records, until they have come (T-63).
+  // Forgets View::told_up_to, so that the next Hello asks placement for all records (T-63).
   void WantAllRecords();
 
   // Only the uplink calls the methods from here on.

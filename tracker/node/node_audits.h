@@ -6,8 +6,8 @@
 // Invariants:
 //   1. If the audit of new facts fails, the state keeps its facts and its audit, and later audits
 //      use the configuration of the last good facts (T-37).
-//   2. The state's audit has all changes of which NoteChange was told, unless due() says when they
-//      are audited.
+//   2. The state's audit, if there is one, has all changes of which NoteChange was told, unless
+//      due() says when they are audited.
 //   3. Use that the hypervisor measures never enters the accounting: the used amounts follow from
 //      records, claims, orphans and the reserve (T-51).
 #ifndef BERTH_TRACKER_NODE_NODE_AUDITS_H_
@@ -36,8 +36,8 @@ namespace berth::tracker {
 
 class NodeAudits {
  public:
-  // After an audit of changed records, further changes wait up to this long for the next audit. An
-  // audit of many guests takes milliseconds under the node's lock, for which claims wait.
+  // For this long after AuditNow, NoteChange and AuditChanges audit nothing. An audit of many
+  // guests takes milliseconds under the node's lock, for which claims wait.
   static constexpr std::chrono::milliseconds kAuditPause{100};
 
   // `wall_clock` returns the time of the wall clock. `orphan_confirmation`: see JudgeOrphans. The
@@ -61,9 +61,8 @@ class NodeAudits {
   // refusal. Audits the last good facts, if there are any, with the records.
   void AuditAtOnce(MonotonicTime now);
   // To be called when the records have changed in another way. Audits the last good facts, if there
-  // are any, with the records. If changes were audited less than kAuditPause ago, this audit waits
-  // for AuditChanges, for NextReport, or for the next pass. NodeReports::Take says when the result
-  // is reported.
+  // are any, with the records. Within kAuditPause, leaves this to a later call, for example of
+  // AuditChanges. NodeReports::Take says when the result is reported.
   void NoteChange(MonotonicTime now);
   // Audits all changes that wait for an audit, if it is time. Then calls NodeReports::OfferDue.
   // Returns true if there was an audit.

@@ -5,8 +5,8 @@
 // `gone`. Not thread-safe; the node's lock protects it.
 //
 // Invariants:
-//   1. A claim counts in the account from its test on, until placement's records show what became
-//      of it, or until it is known that placement never writes it.
+//   1. A claim counts in the account from its test on, until placement's records decide about it,
+//      or until it is known that placement never writes it.
 //   2. A caller is answered exactly once: at once, or after waiting for a write of its instance or
 //      for a record.
 //   3. An instance has at most one write: see RecordWrites.
@@ -45,10 +45,11 @@ struct MoveDrop {
 //   Refusals before a write, in this order: kTooLate if the caller has gone; kNodeUnavailable if
 //     there are no records yet, or if the Standing of the node is kStandby or kRefused;
 //     kPlacementAway if the Standing is kNone; kOverloaded if there are RecordWrites::kMax writes.
-//   Refusals of a write: as RefusalBy says, if placement refuses the write; kPlacementAway if the
-//     session ends before the write is sent, or if the claim is withdrawn; kOutcomeUnknown if the
-//     session ends, or has ended, after the write was sent and before it was answered; kTooLate if
-//     all callers of the write have gone before it is sent.
+//   Refusals of a write: as RefusalBy says, if the write is refused; kPlacementAway if the session
+//     ends before the write is sent, or if the claim is withdrawn; kOutcomeUnknown if the session
+//     ends, or has ended, after the write was sent and before it was answered, or if the caller has
+//     gone when another one begins to wait; kTooLate if all callers have gone before the write is
+//     sent.
 class NodeClaims {
  public:
   // `outbox`: its standing says whether placement takes writes of this node now. `state` and
@@ -69,20 +70,20 @@ class NodeClaims {
   //     hypervisor did not answer in the last pass
   //   as ClaimInstance or ClaimMove refuses
   //   kNodeUnavailable if the record of an instance that moves has more than this release can read,
-  //     which the write would lose; or if a record on the node cannot be read, and the claim takes
-  //     cells, devices or units
+  //     which the write would lose; or if the account has a record that could not be read in full,
+  //     and the claim takes cells, devices or units
   //   kWrongState if what was claimed would not count once it is recorded
   //   the refusals of a write; kRecordConflict also if Abort ends the claim
-  // A refused request has claimed nothing. Exception: after kOutcomeUnknown the claim counts until
-  // the next session finds out whether it was written.
+  // A refused request has claimed nothing. Exception: after kOutcomeUnknown the claim counts as
+  // long as placement may have written it, or may still write it.
   //
   // `Request`: InstanceClaim or MoveClaim.
   template <typename Request>
   void Claim(const Request& request, ClaimCaller caller, ClaimReplies* replies);
   // Gives back the claim with this id (ClaimIdOf; T-165, T-170). If the write of the claim was not
   // sent yet, the claim ends at once. Else placement writes the records without the claim; a
-  // migration then has the status `failed`. After a conflict, the end is written again, based on
-  // the newest records, up to four times in all. Works without the hypervisor.
+  // migration then has the status `failed`. After a conflict, the end may be written again, based
+  // on the newest records, up to four times in all. Works without the hypervisor.
   //
   // The caller gets ended = true when the claim has ended, and ended = false if the claim stays
   // because its guest needs it: the instance has left the state in which it was claimed, or the
@@ -95,7 +96,7 @@ class NodeClaims {
   void Abort(const std::string& claim_id, ClaimCaller caller, ClaimReplies* replies);
   // Ends a move on one of its sides, and with it the move: placement writes both records, and
   // settles what their consumers hold (T-173, T-174). The caller gets ended = false if the records
-  // have no such move in progress with the node on this side. Conflicts are treated as by Abort.
+  // have no such move with the node on this side, or it is over. For conflicts, see Abort.
   //
   // Refused, in this order: the refusals before a write; kUnsettled if the instance has another
   // write; kWrongState if ConfirmMove or RevertMove fails; kNodeUnavailable as by Abort; the
@@ -109,8 +110,8 @@ class NodeClaims {
   // wait for records. Later, kPlacementAway if the session ends, or kTooLate if the caller goes.
   void UpdateUsage(const Instance& known, ClaimCaller caller, ClaimReplies* replies);
 
-  // Returns the write to send now: see RecordWrites::Next. Nothing: there is none, or placement
-  // takes no writes of the node now. Unsent writes whose callers have all gone are dropped (T-385).
+  // If placement takes writes of the node now, drops the unsent ones whose callers have all gone
+  // (T-385), and returns the write to send now, if there is one: see RecordWrites::Next.
   std::optional<RecordWrites::Outgoing> NextWrite(MonotonicTime now, ClaimReplies* replies);
   // To be called when placement has answered the write `id`, after the records of the answer were
   // applied to the account; or when the write is malformed and is not sent. Returns false, and
@@ -127,10 +128,10 @@ class NodeClaims {
   // To be called when the session has ended. Refuses all callers that wait.
   void Disconnect(ClaimReplies* replies);
   // Adds writes of the records that FindRepairs and FindInterrupted correct. Leaves out an instance
-  // that has a write or an open claim, and an interrupted one whose record has changed since the
-  // first records came. Leaves out all while placement takes no writes of the node. Returns texts
-  // for the log: what will be written; which earlier repairs placement has refused (T-131); and,
-  // once for each interrupted instance that is not changed, what people have to do with it.
+  // that has a write or an open claim, and an interrupted one whose generation is not that in
+  // first_generations_. Leaves out all while a call would get one of the refusals before a write.
+  // Returns texts for the log: what will be written; which earlier repairs were refused (T-131);
+  // and, once for each interrupted instance that is not changed, what people have to do with it.
   //
   // REQUIRES: there are facts and an account.
   std::vector<std::string> RepairRecords(absl::Time booted_at);
@@ -143,7 +144,8 @@ class NodeClaims {
   // Answers a claim of an instance that has a write, or lets the claim's caller wait for the write.
   void Join(const std::string& request_id, const std::string& body, ClaimCaller caller,
             RecordWrites::Write* write, ClaimReplies* replies) const;
-  // Lets one more caller wait for the write. Without a session, refuses it with kOutcomeUnknown.
+  // Lets one more caller wait for the write, and refuses those that have gone. Without a session,
+  // refuses the caller. Both with kOutcomeUnknown.
   void Await(ClaimCaller caller, RecordWrites::Write* write, ClaimReplies* replies) const;
   // Ends a claim, or a side of a move, that the records have. If the same end is being written, the
   // caller waits for that write.

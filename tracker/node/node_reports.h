@@ -6,9 +6,8 @@
 // Invariants:
 //   1. The outbox has the newest audit, or one whose report has the same digest, unless due() says
 //      when the outbox gets the newest audit.
-//   2. Allocations that placement has refused for good (Reject) are left out of reports, until the
-//      generation of their consumer changes or the next session begins. A report that moves
-//      resources leaves nothing out.
+//   2. After placement has refused allocations for good, reports leave allocations out as Reject
+//      says. A report that moves resources leaves nothing out.
 #ifndef BERTH_TRACKER_NODE_NODE_REPORTS_H_
 #define BERTH_TRACKER_NODE_NODE_REPORTS_H_
 
@@ -32,9 +31,9 @@ namespace berth::tracker {
 
 class NodeReports {
  public:
-  // How long a change of the accounting alone waits, at most, for another report. Mostly a claim
-  // has caused the change, and placement has written the claim itself: a report for each claim
-  // would double placement's writes.
+  // A change of the accounting alone waits this long for another report before it is due itself.
+  // Mostly a claim has caused the change, and placement has written the claim itself: a report for
+  // each claim would double placement's writes.
   static constexpr std::chrono::seconds kAccountPause{5};
 
   // Why the facts were audited.
@@ -53,8 +52,8 @@ class NodeReports {
   // audit is offered or a report is acknowledged. Absent: the outbox was settled then.
   std::optional<MonotonicTime> unsettled_since() const { return unsettled_since_; }
 
-  // Call the methods of the Outbox with the same names. Welcome also forgets what placement has
-  // refused.
+  // Call the methods of the Outbox with the same names. Welcome also forgets which allocations
+  // placement has refused.
   void Welcome(Standing standing, int64_t last_sequence);
   void OrderSnapshot() { outbox_.OrderSnapshot(); }
   void Disconnect() { outbox_.Disconnect(); }
@@ -68,15 +67,15 @@ class NodeReports {
 
   // The functions from here on are for NodeAudits, which has functions for everybody else.
 
-  // Removes from the report of a new audit the allocations that placement has refused: see Reject.
-  // A report that moves resources stays as it is.
+  // Removes allocations from the report of a new audit after a refusal, as Reject says. A report
+  // that moves resources stays as it is.
   void LeaveOutRefused(Report* report) const;
   // To be called after each audit, when the state has it. Offers the audit to the outbox, unless
   // all of this holds: `cause` is kPush; there is an audit `before`; the digests of the two reports
   // are equal but for the accounting; and placement's providers and allocations are as the report
   // asks, apart from unknown traits, or no report was acknowledged yet. Then a changed accounting
-  // waits for the next report, at most for kAccountPause. `before`: the audit before this one;
-  // null: there was none.
+  // waits for the next report, or until due(). `before`: the audit before this one; null: there was
+  // none.
   void Take(const Audit* before, Cause cause, MonotonicTime now);
   // Offers the audit that waits to the outbox, if due() is not after `now`.
   void OfferDue(MonotonicTime now);
@@ -89,10 +88,10 @@ class NodeReports {
   // false: placement refused for good. Returns nothing, and changes nothing, if that report is not
   // in flight. Returns false if placement refused for good to move resources (T-197), else true.
   //
-  // If the report had allocations (Report::holdings) and was refused for good, the later reports of
-  // the session that move no resources have fewer allocations. If the allocations were of one
-  // consumer, they are left out until the consumer's generation changes. If they were of several,
-  // each later report has those of one consumer only: placement does not say which ones it refused.
+  // If the report had allocations (Report::holdings) and was refused for good, audits until the
+  // next Welcome leave allocations out of reports that move no resources. If it had those of one
+  // consumer, these are left out while the consumer's generation stays. If it had those of several,
+  // a report has those of one consumer at most: placement does not say which ones it refused.
   std::optional<bool> Reject(int64_t sequence, bool again);
 
  private:
@@ -110,11 +109,11 @@ class NodeReports {
   std::optional<MonotonicTime> unsettled_since_;
   // The traits of acknowledged reports that placement did not know.
   std::set<std::string> unknown_traits_;
-  // The consumers, with their generations, whose allocations placement has refused for good in the
-  // present session.
+  // The consumers, with their generations, of reports that had allocations of one consumer and that
+  // placement has refused for good since the last Welcome.
   std::set<std::pair<Uuid, int64_t>> refused_holdings_;
-  // Placement has refused allocations of several consumers together for good. So for the rest of
-  // the session a report that moves no resources has allocations of one consumer at most.
+  // Placement has refused allocations of several consumers together for good. So until the next
+  // Welcome the report of an audit has those of one at most, unless it moves resources.
   bool heals_singly_ = false;
 };
 

@@ -26,7 +26,7 @@
 
 namespace berth::tracker {
 
-// What placement wants from a node in the present session.
+// What a node may send to placement in the present session.
 enum class Standing {
   kNone,     // no session, or no answer about this node: neither reports nor record writes
   kKnown,    // placement has the last report: the next one when something has changed
@@ -50,7 +50,7 @@ class Outbox {
 
   // Stores the newest audit, which Next() reports from now on. `pass`: the audit is that of a pass,
   // so the count of invariant 4 begins anew. `repair`: placement's providers or allocations are not
-  // as the audit's report asks, so the report is sent even if it is equal to the acknowledged one.
+  // as the audit's report asks, so the report may be sent though it equals the acknowledged one.
   void Offer(std::shared_ptr<const Audit> audit, bool pass, bool repair);
 
   // Whether a report is to be sent now.
@@ -84,9 +84,9 @@ class Outbox {
   const std::optional<Outgoing>& in_flight() const { return in_flight_; }
   // The digest of the last acknowledged report. Empty: no report was acknowledged yet.
   const std::string& acknowledged_digest() const { return acknowledged_digest_; }
-  // Whether placement has all: the newest report is equal to the last acknowledged one, nothing is
-  // in flight, and neither a snapshot nor a repairing report is wanted. True if no audit was
-  // offered.
+  // Whether placement has all that was offered: the newest report is equal to the last acknowledged
+  // one, nothing is in flight, and neither a snapshot nor a repairing report is wanted. True if no
+  // audit was offered.
   bool settled() const;
   int64_t reports_sent() const { return reports_sent_; }
   int64_t reports_coalesced() const { return reports_coalesced_; }

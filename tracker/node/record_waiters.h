@@ -1,4 +1,4 @@
-// RecordWaiters: the callers of NodeClaims::UpdateUsage. Each waits until the account has the
+// RecordWaiters: the callers of NodeClaims::UpdateUsage. Each waits for the account to have the
 // record of an instance as the caller knows it, or a newer one (T-116).
 //
 // Not thread-safe; the node's lock protects it.
@@ -23,8 +23,9 @@ class RecordWaiters {
   void Add(const Instance& known, ClaimCaller caller);
   // Answers callers. For each one, the first line that fits decides:
   //   the instance does not count on the node            tracked = false
-  //   the account has the record in this generation, or  tracked = true
-  //     with this updated_at or a later one
+  //   the account has the record in this generation;     tracked = true
+  //     or it, or else the instance's open claim, has
+  //     this updated_at or a later one
   //   the caller has gone                                refused with kTooLate
   //   else                                               the caller waits on
   void Answer(const NodeAccount& account, ClaimReplies* replies);

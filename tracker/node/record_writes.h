@@ -7,11 +7,11 @@
 // Invariants:
 //   1. An instance has at most one write.
 //   2. Placement may apply a write that Next gave out until placement answers it, even after the
-//      session. So when the session ends, the write of a claim stays, in doubt. The next session
-//      sends its withdrawal: a write that changes only the generations of the records, so that the
-//      claim can no longer be applied. The write stays until an answer tells what became of the
-//      claim.
-//   3. A write that Next did not give out yet has no effect, and may be dropped at any time.
+//      session. So when the session ends, such a write of a claim stays, in doubt. A later session
+//      sends its withdrawal: a write that changes only generations and updated_at of the records,
+//      so that the claim can no longer be applied. The write stays until an answer tells what
+//      became of the claim.
+//   3. A write that Next did not give out yet has no effect at placement, and may be dropped.
 #ifndef BERTH_TRACKER_NODE_RECORD_WRITES_H_
 #define BERTH_TRACKER_NODE_RECORD_WRITES_H_
 
@@ -109,8 +109,8 @@ class RecordWrites {
 // Whether the write gives back what was claimed: it is an abort or a revert.
 bool GivesBack(const RecordWrites::Write& write);
 
-// Returns the refusal of a call whose write placement refused with `answer`. `ends`: the write ends
-// a claim. InvalidArgument is returned as it is:
+// Returns the refusal of a call whose write was refused with `answer`. `ends`: the write makes no
+// claim. InvalidArgument is returned as it is. The kinds for the other codes:
 //   Aborted             kRecordConflict
 //   NotFound            kInstanceNotFound
 //   PermissionDenied    kNodeUnavailable
