@@ -86,8 +86,9 @@ class BatchEnds {
   // and has `pending` decided alone once more (invariant 4), or refuses `pending`.
   void RefusedAlone(const absl::Status& status, const PendingPtr& pending);
   // Handles a batch in doubt if the log no longer shows whether the batch was committed. Answers
-  // the commands without a key (KeyOf) with "outcome unknown". The others may be decided again,
-  // because the table of request ids shows whether they were done.
+  // the commands without a key (KeyOf) with "outcome unknown". The other commands stay in the
+  // batch. After Turns::TakeProven they are decided again: the table of request ids then shows
+  // whether they were done.
   void ForgetOutcomes(const Batch& batch);
 
   const WriterParts parts_;

@@ -51,7 +51,7 @@ class LeaseEnds {
   void PutOff();
 
  private:
-  // Whether `position`, the newest one, has been known for kLedgerTimeStepMax or longer
+  // Whether `position` has been the newest known one for kLedgerTimeStepMax or longer
   // (LedgerClock::Standing).
   bool TimeIsOld(const Position& position);
 

@@ -31,9 +31,9 @@ class Roads {
   // `wrote_last`: this process wrote the newest published batch. `looks_up`: a command of the batch
   // is a FindRequest, for whose answer the long road looks in the table of request ids.
   Road Next(bool wrote_last, bool looks_up);
-  // To be called when a batch on the long road has read the newest log row under the lock, or when
-  // a batch on the short road took effect. `moved`: the row was not that of the newest published
-  // batch.
+  // To be called when a batch on the long road has read the newest log row under the lock.
+  // `moved`: another row was the newest published one before the lock was asked for. Also to be
+  // called, with false, when a batch on the short road took effect.
   void SawHead(bool moved);
   // Makes the next call of Next return kLong. To be called when a batch on the short road was not
   // sent because one of its commands could not begin.

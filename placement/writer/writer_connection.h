@@ -42,8 +42,9 @@ class WriterConnection {
   // Rolls the open transaction back. Closes the connection, and returns false, if that fails.
   // REQUIRES: is_open().
   bool Rollback();
-  // If a paused process holds the ledger's lock, may end its session (EndIdleLockHolder). Tells the
-  // operator in any case. REQUIRES: is_open(), and no transaction is open.
+  // To be called after a wait for the ledger's lock has timed out. Ends the session that holds the
+  // lock if its client seems to be paused (EndIdleLockHolder). Tells the operator whether it did.
+  // REQUIRES: is_open(), and no transaction is open.
   void EndIdleHolder();
 
   // Waits before the next attempt after a failure (invariant 2).

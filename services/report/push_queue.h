@@ -66,7 +66,7 @@ class PushQueue {
   // found, and forgets what was noted of all other nodes.
   void Begin(const std::vector<HelloNode>& nodes, PushScopes missed);
 
-  // Notes the changes of a command, and returns what AddNews returns.
+  // Notes the changes of a command. `is_own` and the result are those of AddNews (push_news.h).
   int64_t Note(const placement::FeedCommand& command, bool is_own);
   // Ask for a complete push for each node, or for `node`.
   void NoteAll();

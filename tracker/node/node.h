@@ -136,7 +136,8 @@ class Node {
     const FairLock lock(&mutex_);
     return work(&claims_, &replies);
   }
-  // Forgets View::told_up_to, so that the next Hello asks placement for all records (T-63).
+  // Forgets View::told_up_to. So the next Hello asks placement for all records (T-63), unless a
+  // complete push comes before.
   void WantAllRecords();
 
   // Only the uplink calls the methods from here on.
@@ -165,7 +166,8 @@ class Node {
   absl::StatusOr<Facts> Observe(const NodeConfiguration& configuration, MonotonicTime now,
                                 absl::Time wall_now);
   // Ends a pass: audits `observed`, which was observed with `configuration`, or takes over its
-  // error. Fills `outcome`, apart from its texts, and makes it the outcome of the last pass.
+  // error. After a good audit adds writes that correct records (RepairRecords). Sets the fields of
+  // `outcome` except started_at, observed_at and texts. Makes it the outcome of the last pass.
   void TakeFacts(absl::StatusOr<Facts> observed,
                  std::shared_ptr<const NodeConfiguration> configuration, MonotonicTime now,
                  PassOutcome* outcome);

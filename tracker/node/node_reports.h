@@ -31,9 +31,9 @@ namespace berth::tracker {
 
 class NodeReports {
  public:
-  // A change of the accounting alone waits this long for another report before it is due itself.
-  // Mostly a claim has caused the change, and placement has written the claim itself: a report for
-  // each claim would double placement's writes.
+  // If an audit for kPush changes only the accounting, it waits at most this long for another
+  // report (Take). Mostly a claim has caused the change, and placement has written the claim itself:
+  // a report for each claim would double placement's writes.
   static constexpr std::chrono::seconds kAccountPause{5};
 
   // Why the facts were audited.
