@@ -273,6 +273,7 @@ PlacementProcess::~PlacementProcess() {
   impl_->database_watch.Close();
   if (impl_->keeper != nullptr) {
     impl_->ledger->Stop(placement::BootNow() + kStopWithin);
+    impl_->follower.reset();  // it gives batches to parts that end below
     impl_->KeepPosition(placement::BootNow());
     if (!impl_->keeper->Stop(placement::BootNow() + kStopWithin)) {
       Log(LogLevel::kWarning,
@@ -288,7 +289,6 @@ PlacementProcess::~PlacementProcess() {
   impl_->watches.reset();
   impl_->sessions.reset();
   impl_->recorder.reset();
-  impl_->follower.reset();
 }
 
 absl::StatusOr<std::unique_ptr<PlacementProcess>> PlacementProcess::Start(

@@ -66,7 +66,7 @@ int64_t PushQueue::Note(const placement::FeedCommand& command, bool is_own) {
 }
 
 void PushQueue::NoteAll() {
-  for (auto& [node, scope] : scopes_) scope.complete = true;
+  for (auto& [node, scope] : scopes_) scope.complete = scope.service = true;
 }
 
 bool PushQueue::GetJob() {

@@ -175,9 +175,18 @@ TEST_F(PushQueueTest, ATrackerIsNotToldOfANodeThatAnotherHostHas) {
   state_.Apply({placement::ServicePut{std::move(service)}, placement::NodePut{std::move(node)}});
   Welcome();
   queue_.NoteAll();
+  // The service may have changed, too; it is the tracker's own, whoever has the node.
+  Take();
+  ASSERT_TRUE(push_);
+  EXPECT_EQ(push_->node, kQueued);
+  EXPECT_TRUE(push_->rest.service);
+  EXPECT_FALSE(push_->names_all);
+  queue_.Return(*std::move(push_), false);
   Take();
   ASSERT_TRUE(push_);
   EXPECT_EQ(push_->node, kQueuedToo);
+  EXPECT_TRUE(push_->rest.service);
+  EXPECT_TRUE(push_->names_all);
   queue_.Return(*std::move(push_), false);
   Take();
   EXPECT_FALSE(push_);
