@@ -18,8 +18,7 @@ constexpr absl::string_view kDisk = "DISK_GB";
 constexpr int64_t kMibPerGib = 1024;
 
 int64_t DiskOf(const FlavorAmounts& flavor) {
-  return flavor.root_disk_gib + flavor.ephemeral_disk_gib +
-         (flavor.swap_mib + kMibPerGib - 1) / kMibPerGib;
+  return flavor.local_disk_gib() + (flavor.swap_mib + kMibPerGib - 1) / kMibPerGib;
 }
 
 // The node on which a consumer holds what it holds of the provider; none if it is on no node.

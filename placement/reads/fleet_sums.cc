@@ -25,7 +25,7 @@ NodeAmounts FreeOf(const NodeAmounts& total, const NodeAmounts& used) {
 }
 
 NodeAmounts SizeOf(const FlavorAmounts& flavor) {
-  return {flavor.vcpus, 0, flavor.memory_mib, flavor.root_disk_gib + flavor.ephemeral_disk_gib};
+  return {flavor.vcpus, 0, flavor.memory_mib, flavor.local_disk_gib()};
 }
 
 absl::StatusOr<std::vector<NodeRecordPtr>> NodesOn(const State& state, absl::string_view host,

@@ -41,6 +41,7 @@ struct FlavorAmounts {
   int64_t ephemeral_disk_gib = 0;
   int64_t swap_mib = 0;
 
+  int64_t local_disk_gib() const { return root_disk_gib + ephemeral_disk_gib; }  // without swap
   friend bool operator==(const FlavorAmounts&, const FlavorAmounts&) = default;
 };
 

@@ -25,9 +25,9 @@ Amounts OverheadOf(const Flavor& flavor, const Overheads& overheads) {
 }
 
 Amounts AmountsOf(const Flavor& flavor, bool boot_from_volume, const Overheads& overheads) {
-  const int64_t root_gib = boot_from_volume ? 0 : flavor.root_disk_gib;
+  const int64_t volume_gib = boot_from_volume ? flavor.root_disk_gib : 0;
   Amounts amounts = {flavor.vcpus, flavor.memory_mib,
-                     (root_gib + flavor.ephemeral_disk_gib) * kMibPerGib + flavor.swap_mib};
+                     (flavor.local_disk_gib() - volume_gib) * kMibPerGib + flavor.swap_mib};
   amounts += OverheadOf(flavor, overheads);
   return amounts;
 }

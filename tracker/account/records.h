@@ -35,6 +35,8 @@ struct Flavor {
   int64_t ephemeral_disk_gib = 0;
   int64_t swap_mib = 0;
   std::map<std::string, std::string> extra_specs;
+
+  int64_t local_disk_gib() const { return root_disk_gib + ephemeral_disk_gib; }  // without swap
   friend bool operator==(const Flavor&, const Flavor&) = default;
 };
 
