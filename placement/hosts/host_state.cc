@@ -102,7 +102,7 @@ absl::Status ConsumeFromHost(const HostDemand& demand, absl::Time now,
   // Cells and devices come first, because nothing else can fail.
   if (absl::Status taken = take_cells(); !taken.ok()) return taken;
   state->free_memory_mib -= demand.memory_mib;
-  state->free_disk_mib -= (demand.root_disk_gib + demand.ephemeral_disk_gib) * kMibInGib;
+  state->free_disk_mib -= demand.disk_gib * kMibInGib;
   state->used_vcpus += demand.vcpus;
   ++state->instance_count;
   ++state->io_operation_count;

@@ -78,8 +78,7 @@ struct HostState {
 // What one instance takes from a host.
 struct HostDemand {
   int64_t memory_mib = 0;
-  int64_t root_disk_gib = 0;
-  int64_t ephemeral_disk_gib = 0;
+  int64_t disk_gib = 0;
   int64_t vcpus = 0;
 };
 

@@ -134,7 +134,8 @@ placement::HostRequest ReadRequest(const Json& request) {
 }
 
 placement::HostDemand ReadDemand(const Json& flavor) {
-  return {flavor.at("memory_mb"), flavor.at("root_gb"), flavor.at("ephemeral_gb"),
+  return {flavor.at("memory_mb"),
+          flavor.at("root_gb").get<int64_t>() + flavor.at("ephemeral_gb").get<int64_t>(),
           flavor.at("vcpus")};
 }
 

@@ -105,7 +105,7 @@ TEST(HostState, CombinesRecordServiceAggregatesAndInstances) {
 }
 
 TEST(HostState, TakesEverythingOrNothing) {
-  const HostDemand demand = {1024, 10, 5, 2};
+  const HostDemand demand = {1024, 15, 2};
   HostState host = OrdinaryHost();
   const auto fits = [] { return absl::OkStatus(); };
   ASSERT_TRUE(ConsumeFromHost(demand, kNow + absl::Seconds(5), fits, &host).ok());
