@@ -10,6 +10,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/time/time.h"
@@ -39,6 +40,14 @@ struct Flavor {
   int64_t local_disk_gib() const { return root_disk_gib + ephemeral_disk_gib; }  // without swap
   friend bool operator==(const Flavor&, const Flavor&) = default;
 };
+
+// The amounts of a flavor, with the names of their fields in message Flavor.
+inline constexpr std::pair<const char*, int64_t Flavor::*> kFlavorAmounts[] = {
+    {"vcpus", &Flavor::vcpus},
+    {"memory_mib", &Flavor::memory_mib},
+    {"root_disk_gib", &Flavor::root_disk_gib},
+    {"ephemeral_disk_gib", &Flavor::ephemeral_disk_gib},
+    {"swap_mib", &Flavor::swap_mib}};
 
 // One unit of a resource class whose units have names, for example a namespace of persistent memory
 // (T-149).

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <map>
-#include <tuple>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -63,16 +62,11 @@ absl::Status CheckForm(const Instance& instance, const char* path, const Flavor&
   constexpr int64_t kVcpusMax = 65536;
   constexpr int64_t kAmountMax = int64_t{1} << 40;
   if (IsNil(instance.uuid)) return absl::InvalidArgumentError("instance.uuid is required");
-  const std::tuple<const char*, int64_t, int64_t> amounts[] = {
-      {"vcpus", flavor.vcpus, kVcpusMax},
-      {"memory_mib", flavor.memory_mib, kAmountMax},
-      {"root_disk_gib", flavor.root_disk_gib, kAmountMax},
-      {"ephemeral_disk_gib", flavor.ephemeral_disk_gib, kAmountMax},
-      {"swap_mib", flavor.swap_mib, kAmountMax}};
-  for (const auto& [field, amount, max] : amounts) {
-    if (amount >= 0 && amount <= max) continue;
+  for (const auto& [field, amount] : kFlavorAmounts) {
+    const int64_t max = amount == &Flavor::vcpus ? kVcpusMax : kAmountMax;
+    if (flavor.*amount >= 0 && flavor.*amount <= max) continue;
     return absl::InvalidArgumentError(
-        absl::StrCat(path, ".", field, " must be 0 to ", max, ", but is ", amount));
+        absl::StrCat(path, ".", field, " must be 0 to ", max, ", but is ", flavor.*amount));
   }
   for (const DeviceRequest& request : instance.device_requests) {
     if (request.count >= 1 && request.count <= kRequestedDevicesMax) continue;

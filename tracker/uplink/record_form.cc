@@ -13,6 +13,7 @@
 #include "tracker/account/records.h"
 #include "tracker/ground/status_macros.h"
 #include "tracker/ground/uuid.h"
+#include "tracker/uplink/record_messages.h"
 
 namespace berth::tracker {
 namespace {
@@ -94,24 +95,17 @@ absl::Status CheckNodeHasHost(const std::string& field, const std::string& node,
   return FieldFault(field, "is only allowed if the host is given too");
 }
 
-absl::Status CheckAmounts(const std::string& path, const v1::Flavor& flavor) {
-  const std::pair<const char*, int64_t> amounts[] = {
-      {"vcpus", flavor.vcpus()},
-      {"memory_mib", flavor.memory_mib()},
-      {"root_disk_gib", flavor.root_disk_gib()},
-      {"ephemeral_disk_gib", flavor.ephemeral_disk_gib()},
-      {"swap_mib", flavor.swap_mib()}};
-  for (const auto& [field, amount] : amounts) {
-    if (amount >= 0 && amount <= kRecordAmountMax) continue;
-    return FieldFault(Below(path, field),
-                      absl::StrCat("must be 0 to ", kRecordAmountMax, ", but is ", amount));
-  }
-  return absl::OkStatus();
-}
-
 absl::Status CheckRange(const std::string& field, int64_t value, int64_t min, int64_t max) {
   if (value >= min && value <= max) return absl::OkStatus();
   return FieldFault(field, absl::StrCat("must be ", min, " to ", max, ", but is ", value));
+}
+
+absl::Status CheckAmounts(const std::string& path, const v1::Flavor& wire) {
+  const Flavor flavor = ReadFlavor(wire);
+  for (const auto& [field, amount] : kFlavorAmounts) {
+    BERTH_RETURN_IF_ERROR(CheckRange(Below(path, field), flavor.*amount, 0, kRecordAmountMax));
+  }
+  return absl::OkStatus();
 }
 
 template <typename Ids>
@@ -185,11 +179,9 @@ size_t DetailsSize(v1::Instance instance) {
   instance.clear_updated_at();
   instance.clear_deleted_at();
   v1::Flavor* const flavor = instance.mutable_flavor();
-  flavor->clear_vcpus();
-  flavor->clear_memory_mib();
-  flavor->clear_root_disk_gib();
-  flavor->clear_ephemeral_disk_gib();
-  flavor->clear_swap_mib();
+  for (const auto& [field, amount] : kFlavorAmounts) {
+    flavor->GetReflection()->ClearField(flavor, flavor->GetDescriptor()->FindFieldByName(field));
+  }
   return instance.ByteSizeLong();
 }
 

@@ -111,6 +111,17 @@ v1::MoveEnd WireEnd(const std::string& status) {
 
 }  // namespace
 
+Flavor ReadFlavor(const v1::Flavor& wire) {
+  const auto& specs = wire.extra_specs();
+  return {wire.id(),
+          wire.vcpus(),
+          wire.memory_mib(),
+          wire.root_disk_gib(),
+          wire.ephemeral_disk_gib(),
+          wire.swap_mib(),
+          {specs.begin(), specs.end()}};
+}
+
 v1::GuestCell WireGuestCell(const GuestCell& cell) {
   v1::GuestCell wire;
   if (cell.host_cell) wire.set_host_cell(*cell.host_cell);

@@ -24,7 +24,7 @@ namespace berth::tracker {
 // and names the first such part in the record's `unreadable`. The rest of the record counts (T-61).
 Instance ReadInstance(const placement::v1::Instance& wire);
 Migration ReadMigration(const placement::v1::Migration& wire);
-// An amount that no node has becomes 0.
+// The amounts are as they are in the message.
 Flavor ReadFlavor(const placement::v1::Flavor& wire);
 
 placement::v1::Instance WireInstance(const Instance& instance);

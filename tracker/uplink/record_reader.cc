@@ -1,4 +1,4 @@
-// The functions of record_messages.h that read messages.
+// The functions of record_messages.h that read records.
 #include <google/protobuf/message.h>
 
 #include <algorithm>
@@ -191,14 +191,10 @@ class RecordReader {
   }
 
   Flavor Read(const v1::Flavor& wire) {
-    Flavor flavor;
-    flavor.id = wire.id();
-    flavor.vcpus = ReadAmount(wire.vcpus(), "virtual CPUs");
-    flavor.memory_mib = ReadAmount(wire.memory_mib(), "MiB of memory");
-    flavor.root_disk_gib = ReadAmount(wire.root_disk_gib(), "GiB of root disk");
-    flavor.ephemeral_disk_gib = ReadAmount(wire.ephemeral_disk_gib(), "GiB of further disks");
-    flavor.swap_mib = ReadAmount(wire.swap_mib(), "MiB of swap");
-    flavor.extra_specs.insert(wire.extra_specs().begin(), wire.extra_specs().end());
+    Flavor flavor = ReadFlavor(wire);
+    for (const auto& [field, amount] : kFlavorAmounts) {
+      flavor.*amount = ReadAmount(flavor.*amount, field);
+    }
     return flavor;
   }
 
@@ -250,8 +246,6 @@ absl::Time ReadTime(const google::protobuf::Timestamp& time) {
 }
 
 }  // namespace
-
-Flavor ReadFlavor(const v1::Flavor& wire) { return RecordReader().Read(wire); }
 
 Instance ReadInstance(const v1::Instance& wire) {
   RecordReader reader;

@@ -49,11 +49,11 @@ TEST(RecordMessages, NumbersBeyondAllBoundsAreLeftOut) {
   EXPECT_EQ(unreadable([](v1::Instance* i) { i->add_numa_cells()->set_memory_mib(INT64_MIN); }),
             absl::StrCat("it has ", INT64_MIN, " MiB of memory in a cell"));
   EXPECT_EQ(unreadable([](v1::Instance* i) { i->mutable_flavor()->set_memory_mib(1LL << 31); }),
-            "it has 2147483648 MiB of memory");
+            "it has 2147483648 memory_mib");
   EXPECT_EQ(unreadable([](v1::Instance* i) {
               i->mutable_migration_context()->mutable_new_flavor()->set_vcpus(-1);
             }),
-            "it has -1 virtual CPUs");
+            "it has -1 vcpus");
   const std::string word(1000, 'x');
   EXPECT_EQ(unreadable([&](v1::Instance* i) { i->add_numa_cells()->set_cpu_policy(word); }),
             "it has the cpu_policy `" + word.substr(0, 64) + "`");
