@@ -68,11 +68,9 @@ void InstanceFields(Faults& faults, absl::string_view path, const InstanceRecord
   NodeNeedsHost(faults, at("node_uuid"), instance.node.has_value(), instance.host);
   TextField(faults, at("vm_state"), instance.vm_state, 1);
   TextField(faults, at("task_state"), instance.task_state, 0);
-  AmountField(faults, at("flavor.vcpus"), instance.flavor.vcpus);
-  AmountField(faults, at("flavor.memory_mib"), instance.flavor.memory_mib);
-  AmountField(faults, at("flavor.root_disk_gib"), instance.flavor.root_disk_gib);
-  AmountField(faults, at("flavor.ephemeral_disk_gib"), instance.flavor.ephemeral_disk_gib);
-  AmountField(faults, at("flavor.swap_mib"), instance.flavor.swap_mib);
+  for (const auto& [field, amount] : kFlavorAmounts) {
+    AmountField(faults, at(absl::StrCat("flavor.", field)), instance.flavor.*amount);
+  }
   BodySize(faults, path, instance.body.size() + instance.flavor_id.size());
 }
 

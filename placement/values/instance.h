@@ -14,6 +14,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/container/btree_set.h"
@@ -44,6 +45,13 @@ struct FlavorAmounts {
   int64_t local_disk_gib() const { return root_disk_gib + ephemeral_disk_gib; }  // without swap
   friend bool operator==(const FlavorAmounts&, const FlavorAmounts&) = default;
 };
+// The amounts, with the names of their fields in message Flavor.
+inline constexpr std::pair<const char*, int64_t FlavorAmounts::*> kFlavorAmounts[] = {
+    {"vcpus", &FlavorAmounts::vcpus},
+    {"memory_mib", &FlavorAmounts::memory_mib},
+    {"root_disk_gib", &FlavorAmounts::root_disk_gib},
+    {"ephemeral_disk_gib", &FlavorAmounts::ephemeral_disk_gib},
+    {"swap_mib", &FlavorAmounts::swap_mib}};
 
 // The names of CPUs, PCI devices and named units of a node. Equal names on one node mean the same
 // part: `c<cell>/<CPU>`, `d<address of a PCI device>`, `u<provider>/<class>/<unit>`. One text holds
