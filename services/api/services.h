@@ -25,6 +25,7 @@ class Edge;
 class ImportPlace;
 class ReportSessions;
 class WatchHub;
+class Workers;
 
 std::unique_ptr<grpc::Service> MakeProviderService(Edge* edge);
 std::unique_ptr<grpc::Service> MakeInventoryService(Edge* edge);
