@@ -84,4 +84,9 @@ Counted AccountSide::Now() const {
   return counted;
 }
 
+Sizes AccountSide::Used() const {
+  const tracker::Amounts used = node_->account().used();
+  return {used.vcpus, used.memory_mib, tracker::CeilGib(used.disk_mib)};
+}
+
 }  // namespace berth::counted

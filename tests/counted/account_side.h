@@ -20,6 +20,8 @@ class AccountSide {
   void Restart(const pb::Push& complete);
 
   Counted Now() const;
+  // What the account counts as used.
+  Sizes Used() const;
 
  private:
   class Node;

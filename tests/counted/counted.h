@@ -4,6 +4,7 @@
 #ifndef BERTH_TESTS_COUNTED_COUNTED_H_
 #define BERTH_TESTS_COUNTED_COUNTED_H_
 
+#include <cstdint>
 #include <map>
 #include <ostream>
 #include <set>
@@ -47,6 +48,18 @@ struct Counted {
     for (const std::string& cpu : counted.cpus) out << " " << cpu << ",";
     for (const auto& [name, uuid] : counted.owners) out << " " << name << " by " << uuid << ",";
     return out;
+  }
+};
+
+// How much an instance takes of a node. Disk is rounded up.
+struct Sizes {
+  int64_t vcpus = 0;
+  int64_t memory_mib = 0;
+  int64_t disk_gib = 0;
+  friend bool operator==(const Sizes&, const Sizes&) = default;
+  friend std::ostream& operator<<(std::ostream& out, const Sizes& sizes) {
+    return out << sizes.vcpus << " CPUs, " << sizes.memory_mib << " MiB of memory, "
+               << sizes.disk_gib << " GiB of disk";
   }
 };
 

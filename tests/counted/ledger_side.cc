@@ -7,7 +7,9 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "gtest/gtest.h"
+#include "placement/commands/allocation_audit.h"
 #include "placement/commands/node_share.h"
+#include "placement/reads/fleet_sums.h"
 #include "placement/rules/rules.h"
 #include "placement/values/refusal.h"
 #include "services/report/push_slice.h"
@@ -41,7 +43,7 @@ class LedgerSide::World {
   World() {
     EXPECT_EQ(fleet_.Register("h1", 1, "machine-1"), "OK");
     EXPECT_EQ(fleet_.Register("h2", 2, "machine-2"), "OK");
-    EXPECT_EQ(fleet_.Report("h1", 1, "n1{VCPU:100}", 1), "OK");
+    EXPECT_EQ(fleet_.Report("h1", 1, "n1{VCPU:100, MEMORY_MB:100, DISK_GB:100}", 1), "OK");
     EXPECT_EQ(fleet_.Report("h1", 1, "n2{VCPU:100}", 1), "OK");
     EXPECT_EQ(fleet_.Report("h2", 2, "n3{VCPU:100}", 1), "OK");
     for (const auto& [host, name] :
@@ -201,6 +203,29 @@ Counted LedgerSide::On(const Place& place) const {
     }
   });
   return counted;
+}
+
+Sizes LedgerSide::WantedOf(const std::string& instance) const {
+  const placement::State& state = world_->state();
+  const auto finding = placement::AuditConsumer(state, *placement::ConsumerId::Parse(instance));
+  const auto amount_of = [&](absl::string_view name) {
+    const auto id = state.catalog().classes.Find(name);
+    int64_t amount = 0;
+    if (!finding) return amount;
+    for (const placement::Allocation& row : finding->wanted) {
+      if (row.resource_class == id) amount += row.amount;
+    }
+    return amount;
+  };
+  return {amount_of("VCPU"), amount_of("MEMORY_MB"), amount_of("DISK_GB")};
+}
+
+Sizes LedgerSide::SumOn(const Place& place) const {
+  const auto host =
+      placement::SumUpHost(world_->state(), place.host, ProviderId::Parse(place.node));
+  EXPECT_TRUE(host.ok()) << host.status();
+  if (!host.ok()) return {};
+  return {host->used_max.vcpus, host->used_max.memory_mib, host->used_max.disk_gib};
 }
 
 bool LedgerSide::IsShared(const Place& place) const {

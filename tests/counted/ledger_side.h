@@ -49,6 +49,10 @@ class LedgerSide {
   pb::Push CompletePush(const Place& place) const;
 
   Counted On(const Place& place) const;
+  // What the audit of allocations wants the instance to hold. REQUIRES: it holds nothing.
+  Sizes WantedOf(const std::string& instance) const;
+  // The sum of the flavors on the node, as the description of a host has it: without swap.
+  Sizes SumOn(const Place& place) const;
   // Whether two instances count on the node with the same thing.
   bool IsShared(const Place& place) const;
   // Whether the node's tracker may give the thing to an instance that has nothing. Changes nothing.

@@ -150,6 +150,13 @@ TEST(RecordForm, BothCheckEachNumberAlike) {
       }
       EXPECT_EQ(FieldOf(ByTracker(instance)), FieldOf(ByPlacement(instance)))
           << field->name() << " = " << amount;
+      pb::Instance moving = GoodInstance();
+      *moving.mutable_migration_context()->mutable_new_flavor() = *flavor;
+      EXPECT_EQ(FieldOf(ByTracker(moving)), FieldOf(ByPlacement(moving)))
+          << field->name() << " = " << amount << " after a move";
+      if (amount == -1 && field->number() != pb::Flavor::kIdFieldNumber && !field->is_map()) {
+        EXPECT_EQ(FieldOf(ByPlacement(instance)), absl::StrCat("instance.flavor.", field->name()));
+      }
     }
   }
   for (int type = -1; type < 7; ++type) {
