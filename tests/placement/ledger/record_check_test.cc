@@ -7,9 +7,13 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/time/time.h"
+#include "berth/placement/v1/record.pb.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "placement/ledger/self_check.h"
+#include "placement/records/message.h"
+#include "tests/placement/records/filled_message.h"
 #include "tests/processes/ledger_runner.h"
 #include "tests/processes/private_cluster.h"
 
@@ -117,6 +121,23 @@ TEST(RecordCheck, ABodyAgreesWithItsIndex) {
                 r.held = held;
               }),
               HasSubstr("other CPUs, devices or units"));
+}
+
+// With a value in every field of record.proto, so that no field is forgotten in the text.
+TEST(RecordCheck, ARecordAndItsStoredBytesGiveTheSameText) {
+  v1::Instance filled_instance;
+  FillAll(&filled_instance);
+  InstanceRecord instance = InstanceFrom(filled_instance);
+  instance.generation = Generation{8};
+  instance.created_at = instance.updated_at = absl::FromUnixMicros(8'000'001);
+  instance.deleted_at = absl::FromUnixMicros(8'000'002);
+  EXPECT_EQ(TextOf(instance), StoredInstanceText(StoredBytes(instance)));
+  v1::Migration filled_migration;
+  FillAll(&filled_migration);
+  MigrationRecord migration = MigrationFrom(filled_migration);
+  migration.generation = Generation{8};
+  migration.created_at = migration.updated_at = absl::FromUnixMicros(8'000'001);
+  EXPECT_EQ(TextOf(migration), StoredMigrationText(StoredBytes(migration)));
 }
 
 // While releases change, one process may read and check what a newer one has written. It keeps the
