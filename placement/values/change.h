@@ -32,7 +32,7 @@
 #ifndef BERTH_PLACEMENT_VALUES_CHANGE_H_
 #define BERTH_PLACEMENT_VALUES_CHANGE_H_
 
-#include <algorithm>
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
@@ -62,6 +62,7 @@ enum class EntityKind {
   kInstance,
   kMigration,
 };
+inline constexpr int kEntityKindCount = static_cast<int>(EntityKind::kMigration) + 1;  // the last
 // Each kind of change has a constant kEntity of this type: the kind of the entity that changes, or
 // none.
 using EntityOfChange = std::optional<EntityKind>;
@@ -178,14 +179,14 @@ struct Ignore : IgnoreKind<Kinds>... {
   using IgnoreKind<Kinds>::operator()...;
 };
 
-// The number of kinds of entities: the largest kEntity of all kinds of changes, plus 1.
+// Whether each kind of entity has changes, and the changes name no other kinds.
 template <typename... Kinds>
-constexpr int CountEntityKinds(const std::variant<Kinds...>*) {
-  int count = 0;
-  ((count = Kinds::kEntity ? std::max(count, static_cast<int>(*Kinds::kEntity) + 1) : count), ...);
-  return count;
+constexpr bool NameEachEntityKind(const std::variant<Kinds...>*) {
+  uint64_t named = 0;
+  ((named |= Kinds::kEntity ? uint64_t{1} << static_cast<int>(*Kinds::kEntity) : 0), ...);
+  return named == (uint64_t{1} << kEntityKindCount) - 1;
 }
-inline constexpr int kEntityKindCount = CountEntityKinds(static_cast<const Change*>(nullptr));
+static_assert(NameEachEntityKind(static_cast<const Change*>(nullptr)));
 
 // Calls visit(kind) for each kind of entity, in the order of EntityKind.
 template <typename Visit>
