@@ -18,13 +18,6 @@ using Code = absl::StatusCode;
 
 constexpr size_t kOverCapacityMax = 1000;  // the most that the answer lists
 
-// Whether any name in `table` is a custom name.
-template <typename IdType>
-bool HasCustomName(const NameTable<IdType>& table) {
-  return std::any_of(table.by_name().begin(), table.by_name().end(),
-                     [](const auto& entry) { return !IsStandardName(entry.first); });
-}
-
 template <typename Entity>
 void SetTimes(const ImportedTimes& times, absl::Time now, Entity& entity) {
   entity.created_at = times.created_at.value_or(now);
@@ -53,12 +46,7 @@ ImportPlan::ImportPlan(const State& state, const ImportLedger& command, const Ru
       traits_(state.catalog().traits) {}
 
 absl::Status ImportPlan::CheckEmpty() const {
-  if (!command_.require_empty) return absl::OkStatus();
-  const bool empty = state_.provider_count() == 0 && state_.consumers().empty() &&
-                     state_.services().empty() && state_.nodes().empty() &&
-                     state_.records().instances().empty() && !HasCustomName(classes_) &&
-                     !HasCustomName(traits_);
-  if (empty) return absl::OkStatus();
+  if (!command_.require_empty || EntityCount(state_) == 0) return absl::OkStatus();
   return Refuse(
       Code::kFailedPrecondition, "WRONG_LEDGER_STATE",
       absl::StrCat("the ledger must be empty, but it has ", state_.provider_count(), " providers, ",

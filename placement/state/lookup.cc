@@ -11,6 +11,39 @@
 #include "placement/values/refusal.h"
 
 namespace berth::placement {
+namespace {
+
+template <typename IdType>
+int64_t CustomNames(const NameTable<IdType>& table) {
+  return std::count_if(table.by_name().begin(), table.by_name().end(),
+                       [](const auto& entry) { return !IsStandardName(entry.first); });
+}
+
+int64_t CountOfKind(const State& state, EntityKind kind) {
+  switch (kind) {
+    case EntityKind::kResourceClass:
+      return CustomNames(state.catalog().classes);
+    case EntityKind::kTrait:
+      return CustomNames(state.catalog().traits);
+    case EntityKind::kProvider:
+      return state.provider_count();
+    case EntityKind::kProviderUsage:
+      return 0;
+    case EntityKind::kConsumer:
+      return state.consumers().size();
+    case EntityKind::kService:
+      return state.services().size();
+    case EntityKind::kNode:
+      return state.nodes().size();
+    case EntityKind::kInstance:
+      return state.records().instances().size();
+    case EntityKind::kMigration:
+      return state.records().migrations().size();
+  }
+  return 0;
+}
+
+}  // namespace
 
 absl::Status RefuseAll(absl::StatusCode code, absl::string_view reason, std::string message,
                        const std::vector<FaultItem>& items) {
@@ -98,6 +131,12 @@ std::optional<ProviderId> NameHolder(const State& state, absl::string_view name,
   const std::optional<ProviderId> holder = state.FindProviderByName(name);
   if (!holder || *holder == id) return std::nullopt;
   return holder;
+}
+
+int64_t EntityCount(const State& state) {
+  int64_t count = 0;
+  ForEachEntityKind([&](EntityKind kind) { count += CountOfKind(state, kind); });
+  return count;
 }
 
 absl::Status CheckRevision(const State& newest, Revision wanted) {

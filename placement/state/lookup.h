@@ -5,6 +5,7 @@
 #ifndef BERTH_PLACEMENT_STATE_LOOKUP_H_
 #define BERTH_PLACEMENT_STATE_LOOKUP_H_
 
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
@@ -47,6 +48,10 @@ absl::StatusOr<std::vector<TraitId>> RequireTraits(const State& state,
 
 // The provider that has `name` and is not `id`, if there is one (P-11).
 std::optional<ProviderId> NameHolder(const State& state, absl::string_view name, ProviderId id);
+
+// How many entities `state` has, except standard names and usages, which can be computed from the
+// consumers: as many as an export has.
+int64_t EntityCount(const State& state);
 
 // OK if the history of `newest` contains `wanted` or may still reach it. Else kOutOfRange /
 // EPOCH_UNKNOWN if the epoch of `wanted` has not begun, or kFailedPrecondition / REVISION_LOST if

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "placement/ground/boot_clock.h"
+#include "placement/state/lookup.h"
 #include "services/api/kept_reply.h"
 #include "services/process/caller.h"
 #include "services/process/digest.h"
@@ -76,7 +77,7 @@ class ExportStream final : public grpc::ServerWriteReactor<pb::ExportLedgerRespo
   }
 
   void WriteNext() {
-    if (total_count_ < 0) total_count_ = EntityWalk::CustomCount(walk_->state());
+    if (total_count_ < 0) total_count_ = placement::EntityCount(walk_->state());
     message_.Clear();
     *message_.mutable_revision() = revision_;
     message_.set_total_count(total_count_);

@@ -56,47 +56,10 @@ bool TellEntries(const Map& map, absl::FunctionRef<pb::Entity*()> next, std::opt
   return all;
 }
 
-template <typename IdType>
-int64_t CustomNames(const placement::NameTable<IdType>& table) {
-  return std::count_if(table.by_name().begin(), table.by_name().end(),
-                       [](const auto& entry) { return !placement::IsStandardName(entry.first); });
-}
-
-// Returns the number of entities of `kind`. Standard names and usages are not counted.
-int64_t CountOf(const placement::State& state, EntityKind kind) {
-  switch (kind) {
-    case EntityKind::kResourceClass:
-      return CustomNames(state.catalog().classes);
-    case EntityKind::kTrait:
-      return CustomNames(state.catalog().traits);
-    case EntityKind::kProvider:
-      return state.provider_count();
-    case EntityKind::kProviderUsage:
-      return 0;
-    case EntityKind::kConsumer:
-      return state.consumers().size();
-    case EntityKind::kService:
-      return state.services().size();
-    case EntityKind::kNode:
-      return state.nodes().size();
-    case EntityKind::kInstance:
-      return state.records().instances().size();
-    case EntityKind::kMigration:
-      return state.records().migrations().size();
-  }
-  return 0;
-}
-
 }  // namespace
 
 EntityWalk::EntityWalk(placement::StatePtr state, const WatchFilter& filter, Names names)
     : state_(std::move(state)), filter_(filter), names_(names) {}
-
-int64_t EntityWalk::CustomCount(const placement::State& state) {
-  int64_t count = 0;
-  placement::ForEachEntityKind([&](EntityKind kind) { count += CountOf(state, kind); });
-  return count;
-}
 
 void EntityWalk::Fill(Next next) {
   while (!done() && TellKind(static_cast<EntityKind>(step_), next)) ++step_;

@@ -30,9 +30,6 @@ class EntityWalk {
   // after the last entity. REQUIRES: not done().
   void Fill(absl::FunctionRef<pb::Entity*()> next);
   bool done() const { return step_ == placement::kEntityKindCount; }
-  // Returns how many entities of `state` a walk with Names::kCustom and without a filter fills in.
-  // Usages are not counted.
-  static int64_t CustomCount(const placement::State& state);
 
  private:
   using Next = absl::FunctionRef<pb::Entity*()>;
