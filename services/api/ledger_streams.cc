@@ -30,18 +30,6 @@ absl::Status Overloaded(absl::string_view why) {
   return placement::Refuse(absl::StatusCode::kUnavailable, "OVERLOADED", why, {}, absl::Seconds(1));
 }
 
-// Makes a filter for all kinds of entities except usages, which can be computed from the consumers.
-absl::StatusOr<WatchFilter> WithoutUsages(const placement::State& state) {
-  pb::WatchRequest request;
-  for (const pb::EntityKind kind :
-       {pb::ENTITY_KIND_RESOURCE_CLASS, pb::ENTITY_KIND_TRAIT, pb::ENTITY_KIND_PROVIDER,
-        pb::ENTITY_KIND_CONSUMER, pb::ENTITY_KIND_SERVICE, pb::ENTITY_KIND_NODE,
-        pb::ENTITY_KIND_INSTANCE, pb::ENTITY_KIND_MIGRATION}) {
-    request.add_kinds(kind);
-  }
-  return WatchFilter::Of(request, state);
-}
-
 class ExportStream final : public grpc::ServerWriteReactor<pb::ExportLedgerResponse> {
  public:
   ExportStream(Edge* edge, Context* context, const pb::ExportLedgerRequest& request)
@@ -63,10 +51,8 @@ class ExportStream final : public grpc::ServerWriteReactor<pb::ExportLedgerRespo
  private:
   void Begin(absl::StatusOr<placement::StatePtr> state) {
     if (!state.ok()) return End(state.status());
-    const absl::StatusOr<WatchFilter> filter = WithoutUsages(**state);
-    if (!filter.ok()) return End(filter.status());
     SetRevision((*state)->position().revision, &revision_);
-    walk_.emplace(*std::move(state), *filter, EntityWalk::Names::kCustom);
+    walk_.emplace(*std::move(state), WatchFilter(), EntityWalk::Content::kExport);
     Continue();
   }
 

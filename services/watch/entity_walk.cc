@@ -58,8 +58,8 @@ bool TellEntries(const Map& map, absl::FunctionRef<pb::Entity*()> next, std::opt
 
 }  // namespace
 
-EntityWalk::EntityWalk(placement::StatePtr state, const WatchFilter& filter, Names names)
-    : state_(std::move(state)), filter_(filter), names_(names) {}
+EntityWalk::EntityWalk(placement::StatePtr state, const WatchFilter& filter, Content content)
+    : state_(std::move(state)), filter_(filter), content_(content) {}
 
 void EntityWalk::Fill(Next next) {
   while (!done() && TellKind(static_cast<EntityKind>(step_), next)) ++step_;
@@ -91,7 +91,7 @@ bool EntityWalk::TellKind(EntityKind kind, Next next) {
 
 bool EntityWalk::TellClasses(Next next) {
   if (!filter_.Wants(pb::ENTITY_KIND_RESOURCE_CLASS)) return true;
-  return TellNames(state_->catalog().classes, names_ == Names::kCustom, next, &last_class_,
+  return TellNames(state_->catalog().classes, content_ == Content::kExport, next, &last_class_,
                    [](const std::string& name, pb::Entity* to) {
                      FillClass(name, to->mutable_resource_class());
                    });
@@ -100,7 +100,7 @@ bool EntityWalk::TellClasses(Next next) {
 bool EntityWalk::TellTraits(Next next) {
   if (!filter_.Wants(pb::ENTITY_KIND_TRAIT)) return true;
   return TellNames(
-      state_->catalog().traits, names_ == Names::kCustom, next, &last_trait_,
+      state_->catalog().traits, content_ == Content::kExport, next, &last_trait_,
       [](const std::string& name, pb::Entity* to) { FillTrait(name, to->mutable_trait()); });
 }
 
@@ -153,7 +153,7 @@ bool EntityWalk::TellProvider(const Tree& tree, Next next) {
                entity->mutable_provider());
     config_told_ = true;
   }
-  if (filter_.Wants(pb::ENTITY_KIND_PROVIDER_USAGE)) {
+  if (content_ == Content::kAll && filter_.Wants(pb::ENTITY_KIND_PROVIDER_USAGE)) {
     pb::Entity* const entity = next();
     if (entity == nullptr) return false;
     FillProviderUsage(state_->catalog(), placement::UseOf(tree, position_), tree.root_id(),

@@ -20,9 +20,10 @@ namespace berth::services {
 
 class EntityWalk {
  public:
-  enum class Names { kAll, kCustom };  // kCustom: standard classes and traits are left out
+  // kExport: standard names are left out, and usages, which can be computed from the consumers.
+  enum class Content { kAll, kExport };
 
-  EntityWalk(placement::StatePtr state, const WatchFilter& filter, Names names);
+  EntityWalk(placement::StatePtr state, const WatchFilter& filter, Content content);
 
   const placement::State& state() const { return *state_; }
   // Calls `next`, which returns an empty message, and fills the message with the next entity.
@@ -51,7 +52,7 @@ class EntityWalk {
 
   const placement::StatePtr state_;
   const WatchFilter filter_;
-  const Names names_;
+  const Content content_;
   int step_ = 0;  // the kind of entity that is filled in next, as a number
   // For each kind, the key of the entity that was filled in last; none before the first one.
   std::optional<std::string> last_class_, last_trait_;

@@ -14,7 +14,7 @@ namespace berth::services {
 class WatchSnapshot {
  public:
   WatchSnapshot(placement::StatePtr state, const WatchFilter& filter)
-      : walk_(std::move(state), filter, EntityWalk::Names::kAll) {}
+      : walk_(std::move(state), filter, EntityWalk::Content::kAll) {}
 
   placement::Revision revision() const { return walk_.state().position().resume_point(); }
   // The next message. REQUIRES: not done().
