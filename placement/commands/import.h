@@ -21,6 +21,7 @@ using RecordNumber = int64_t;
 struct ImportedTimes {
   std::optional<absl::Time> created_at, updated_at;
 };
+template <typename IdType>  // ClassId or TraitId
 struct ImportedName {
   RecordNumber record = 0;
   std::string name;
@@ -67,7 +68,8 @@ struct ImportedMigration {
 };
 // Adds all listed entities, or none. Only classes and traits may be in the ledger already.
 struct ImportLedger {
-  std::vector<ImportedName> classes, traits;  // custom ones; existing ones stay
+  std::vector<ImportedName<ClassId>> classes;  // custom ones; existing ones stay
+  std::vector<ImportedName<TraitId>> traits;   // likewise
   std::vector<ImportedProvider> providers;
   std::vector<ImportedConsumer> consumers;
   std::vector<ImportedService> services;
@@ -77,32 +79,36 @@ struct ImportLedger {
   bool require_empty = false;                 // refuse unless the ledger has only standard names
   bool validate_only = false;
 
-  int64_t count(EntityKind kind) const {  // how many records of `kind` there are
-    switch (kind) {
-      case EntityKind::kResourceClass:
-        return static_cast<int64_t>(classes.size());
-      case EntityKind::kTrait:
-        return static_cast<int64_t>(traits.size());
-      case EntityKind::kProvider:
-        return static_cast<int64_t>(providers.size());
-      case EntityKind::kProviderUsage:
-        return 0;  // has no records: the use follows from the consumers
-      case EntityKind::kConsumer:
-        return static_cast<int64_t>(consumers.size());
-      case EntityKind::kService:
-        return static_cast<int64_t>(services.size());
-      case EntityKind::kNode:
-        return static_cast<int64_t>(nodes.size());
-      case EntityKind::kInstance:
-        return static_cast<int64_t>(instances.size());
-      case EntityKind::kMigration:
-        return static_cast<int64_t>(migrations.size());
-    }
-    return 0;
+  // Calls visit(records) with the records of each kind, in the order of EntityKind. So a visitor
+  // that does not handle the records of some kind does not compile.
+  template <typename Visit>
+  void ForEachKind(Visit visit) const {
+    ForEachEntityKind([&](EntityKind kind) {
+      switch (kind) {
+        case EntityKind::kResourceClass:
+          return visit(classes);
+        case EntityKind::kTrait:
+          return visit(traits);
+        case EntityKind::kProvider:
+          return visit(providers);
+        case EntityKind::kProviderUsage:
+          return;  // has no records: the use follows from the consumers
+        case EntityKind::kConsumer:
+          return visit(consumers);
+        case EntityKind::kService:
+          return visit(services);
+        case EntityKind::kNode:
+          return visit(nodes);
+        case EntityKind::kInstance:
+          return visit(instances);
+        case EntityKind::kMigration:
+          return visit(migrations);
+      }
+    });
   }
   int64_t size() const {
     int64_t sum = 0;
-    ForEachEntityKind([&](EntityKind kind) { sum += count(kind); });
+    ForEachKind([&](const auto& records) { sum += static_cast<int64_t>(records.size()); });
     return sum;
   }
 };

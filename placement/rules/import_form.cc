@@ -34,24 +34,19 @@ class ImportForm {
   }
 
   absl::Status Check() {
-    absl::Status status = Each(command_.classes, &ImportForm::Class);
-    if (status.ok()) status = Each(command_.traits, &ImportForm::Trait);
-    if (status.ok()) status = Each(command_.providers, &ImportForm::Provider);
-    if (status.ok()) status = Each(command_.consumers, &ImportForm::Consumer);
-    if (status.ok()) status = Each(command_.services, &ImportForm::Service);
-    if (status.ok()) status = Each(command_.nodes, &ImportForm::Node);
-    if (status.ok()) status = Each(command_.instances, &ImportForm::Instance);
-    if (status.ok()) status = Each(command_.migrations, &ImportForm::Migration);
+    absl::Status status;
+    command_.ForEachKind([&](const auto& records) {
+      if (status.ok()) status = CheckEach(records);
+    });
     return status;
   }
 
  private:
   template <typename Record>
-  absl::Status Each(const std::vector<Record>& records,
-                    void (ImportForm::*check)(Faults&, const Record&)) {
+  absl::Status CheckEach(const std::vector<Record>& records) {
     for (const Record& record : records) {
       Faults faults;
-      (this->*check)(faults, record);
+      CheckOne(faults, record);
       if (absl::Status status = faults.status(); !status.ok()) {
         return AtRecord(record.record, status);
       }
@@ -59,11 +54,11 @@ class ImportForm {
     return absl::OkStatus();
   }
 
-  void Class(Faults& faults, const ImportedName& record) {
+  void CheckOne(Faults& faults, const ImportedName<ClassId>& record) {
     CustomName(faults, "resource_class.name", record.name);
     if (!classes_.insert(record.name).second) Twice(faults, "resource_class.name", record.name);
   }
-  void Trait(Faults& faults, const ImportedName& record) {
+  void CheckOne(Faults& faults, const ImportedName<TraitId>& record) {
     CustomName(faults, "trait.name", record.name);
     if (!traits_.insert(record.name).second) Twice(faults, "trait.name", record.name);
   }
@@ -75,7 +70,7 @@ class ImportForm {
                "characters at most");
   }
 
-  void Provider(Faults& faults, const ImportedProvider& record) {
+  void CheckOne(Faults& faults, const ImportedProvider& record) {
     const std::string id = record.id.ToString();
     if (places_.at(record.id) != record.record) Twice(faults, "provider.uuid", id);
     faults.Length("provider.name", record.name, 1, kProviderNameMax);
@@ -93,7 +88,7 @@ class ImportForm {
                           [](AggregateId aggregate) { return aggregate; });
   }
 
-  void Consumer(Faults& faults, const ImportedConsumer& record) {
+  void CheckOne(Faults& faults, const ImportedConsumer& record) {
     if (!consumers_.insert(record.id).second) {
       Twice(faults, "consumer.uuid", record.id.ToString());
     }
@@ -112,7 +107,7 @@ class ImportForm {
                          [](const ProviderAmounts& group) { return group.provider; });
   }
 
-  void Service(Faults& faults, const ImportedService& record) {
+  void CheckOne(Faults& faults, const ImportedService& record) {
     const ServiceRecord& service = record.service;
     faults.Length("service.host", service.host, 1, kTextMax);
     faults.Length("service.binary", service.binary, 1, kTextMax);
@@ -127,7 +122,7 @@ class ImportForm {
     }
   }
 
-  void Node(Faults& faults, const ImportedNode& record) {
+  void CheckOne(Faults& faults, const ImportedNode& record) {
     const NodeRecord& node = record.node;
     faults.Length("node.name", node.name, 1, kTextMax);
     faults.Length("node.host", node.host, 1, kTextMax);
@@ -143,7 +138,7 @@ class ImportForm {
     }
   }
 
-  void Instance(Faults& faults, const ImportedInstance& record) {
+  void CheckOne(Faults& faults, const ImportedInstance& record) {
     InstanceFields(faults, "instance", record.instance);
     if (record.instance.deleted_at.has_value() != (record.instance.vm_state == kDeletedState)) {
       faults.Add(kInvalidField, "instance.deleted_at",
@@ -154,7 +149,7 @@ class ImportForm {
     }
   }
 
-  void Migration(Faults& faults, const ImportedMigration& record) {
+  void CheckOne(Faults& faults, const ImportedMigration& record) {
     MigrationFields(faults, record.migration);
     if (!migration_ids_.insert(record.migration.id).second) {
       Twice(faults, "migration.uuid", record.migration.id.ToString());

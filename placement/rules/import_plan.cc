@@ -63,30 +63,40 @@ void ImportPlan::Note(Stage stage, RecordNumber record, absl::FunctionRef<absl::
 }
 
 absl::Status ImportPlan::Settle() {
-  AddNames();
-  new_providers_.reserve(command_.providers.size());
-  configs_.reserve(command_.providers.size());
-  for (const ImportedProvider& record : command_.providers) AddProvider(record);
-  consumers_.reserve(command_.consumers.size());
-  for (const ImportedConsumer& record : command_.consumers) AddConsumer(record);
-  AddServices();
-  AddNodes();
-  AddInstances();
-  AddMigrations();
+  // Most imported providers have a ProviderUsed, too.
+  changes_.reserve(static_cast<size_t>(command_.size()) + command_.providers.size());
+  command_.ForEachKind([this](const auto& records) { Add(records); });
   return fault_;
 }
 
-void ImportPlan::AddNames() {
-  const auto add = [this](auto& table, const std::vector<ImportedName>& records, auto put) {
-    for (const ImportedName& record : records) {
-      if (table.Find(record.name)) continue;
-      const auto id = table.NextId();
-      table.Insert(id, record.name);
-      names_.push_back(decltype(put){id, record.name});
-    }
-  };
-  add(classes_, command_.classes, ClassPut{});
-  add(traits_, command_.traits, TraitPut{});
+template <typename Put, typename IdType>
+void ImportPlan::AddNames(const std::vector<ImportedName<IdType>>& records,
+                          NameTable<IdType>& table) {
+  for (const ImportedName<IdType>& record : records) {
+    if (table.Find(record.name)) continue;
+    const IdType id = table.NextId();
+    table.Insert(id, record.name);
+    changes_.push_back(Put{id, record.name});
+  }
+}
+
+void ImportPlan::Add(const std::vector<ImportedName<ClassId>>& records) {
+  AddNames<ClassPut>(records, classes_);
+}
+
+void ImportPlan::Add(const std::vector<ImportedName<TraitId>>& records) {
+  AddNames<TraitPut>(records, traits_);
+}
+
+void ImportPlan::Add(const std::vector<ImportedProvider>& records) {
+  new_providers_.reserve(records.size());
+  configs_.reserve(records.size());
+  for (const ImportedProvider& record : records) AddProvider(record);
+}
+
+void ImportPlan::Add(const std::vector<ImportedConsumer>& records) {
+  for (const ImportedConsumer& record : records) AddConsumer(record);
+  AddUsed();
 }
 
 // Notes the refusals that apply: SELF_PARENT or PARENT_NOT_FOUND; DUPLICATE_PROVIDER.
@@ -161,6 +171,7 @@ void ImportPlan::AddProvider(const ImportedProvider& record) {
   SetTimes(record.times, context_.now, config);
   configs_.push_back(std::make_shared<const ProviderConfig>(std::move(config)));
   new_providers_.emplace(record.id, configs_.back());
+  changes_.push_back(ProviderPut{configs_.back()});
 }
 
 // The entry of the provider in taken_, made if absent; null if the provider does not exist.
@@ -263,11 +274,11 @@ void ImportPlan::AddConsumer(const ImportedConsumer& record) {
     for (const NamedAmount& amount : group.amounts) AddRow(record, *taken, amount, *consumer);
   }
   std::sort(consumer->allocations.begin(), consumer->allocations.end());
-  consumers_.push_back(ConsumerPut{std::move(consumer)});
+  changes_.push_back(ConsumerPut{std::move(consumer)});
 }
 
-void ImportPlan::AddServices() {
-  for (const ImportedService& record : command_.services) {
+void ImportPlan::Add(const std::vector<ImportedService>& records) {
+  for (const ImportedService& record : records) {
     ServiceRecord service = record.service;
     if (state_.FindServiceById(service.id) || FindService(state_, service.host, service.binary)) {
       Note(Stage::kService, record.record, [&] {
@@ -279,12 +290,12 @@ void ImportPlan::AddServices() {
       });
     }
     SetTimes(record.times, context_.now, service);
-    services_.push_back(ServicePut{std::make_shared<const ServiceRecord>(std::move(service))});
+    changes_.push_back(ServicePut{std::make_shared<const ServiceRecord>(std::move(service))});
   }
 }
 
-void ImportPlan::AddNodes() {
-  for (const ImportedNode& record : command_.nodes) {
+void ImportPlan::Add(const std::vector<ImportedNode>& records) {
+  for (const ImportedNode& record : records) {
     NodeRecord node = record.node;
     const std::string id = node.id.ToString();
     if (!new_providers_.contains(node.id) && !state_.FindProvider(node.id)) {
@@ -309,11 +320,11 @@ void ImportPlan::AddNodes() {
       });
     }
     SetTimes(record.times, context_.now, node);
-    nodes_.push_back(NodePut{std::make_shared<const NodeRecord>(std::move(node))});
+    changes_.push_back(NodePut{std::make_shared<const NodeRecord>(std::move(node))});
   }
 }
 
-void ImportPlan::AppendUsed(Outcome& outcome) const {
+void ImportPlan::AddUsed() {
   std::vector<ProviderId> ids;
   ids.reserve(taken_.size());
   for (const auto& [id, _] : taken_) ids.push_back(id);
@@ -329,7 +340,7 @@ void ImportPlan::AppendUsed(Outcome& outcome) const {
     for (size_t row = 0; row < rows.size(); ++row) {
       used.used.push_back({rows[row].resource_class, taken.before[row] + taken.asked[row]});
     }
-    outcome.changes.push_back(std::move(used));
+    changes_.push_back(std::move(used));
   }
 }
 
@@ -353,19 +364,7 @@ Outcome ImportPlan::MakeOutcome() {
   Outcome outcome;
   outcome.result.imported = command_.size();
   TellOverCapacity(outcome.result);
-  if (command_.validate_only) return outcome;
-  outcome.changes = std::move(names_);
-  outcome.changes.reserve(static_cast<size_t>(command_.size()) + taken_.size());
-  for (ConfigPtr& config : configs_) outcome.changes.push_back(ProviderPut{std::move(config)});
-  const auto append = [&outcome](Changes& changes) {
-    std::move(changes.begin(), changes.end(), std::back_inserter(outcome.changes));
-  };
-  append(consumers_);
-  AppendUsed(outcome);
-  append(services_);
-  append(nodes_);
-  append(instances_);
-  append(migrations_);
+  if (!command_.validate_only) outcome.changes = std::move(changes_);
   return outcome;
 }
 

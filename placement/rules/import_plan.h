@@ -79,7 +79,19 @@ class ImportPlan {
   // Keeps the fault that `refusal` makes, unless a fault of the same stage or of an earlier stage
   // is kept already.
   void Note(Stage stage, RecordNumber record, absl::FunctionRef<absl::Status()> refusal);
-  void AddNames();
+  // Each of these adds the changes of the records of one kind, and notes their faults.
+  void Add(const std::vector<ImportedName<ClassId>>& records);
+  void Add(const std::vector<ImportedName<TraitId>>& records);
+  void Add(const std::vector<ImportedProvider>& records);
+  void Add(const std::vector<ImportedConsumer>& records);
+  void Add(const std::vector<ImportedService>& records);
+  void Add(const std::vector<ImportedNode>& records);
+  // Defined in import_records.cc:
+  void Add(const std::vector<ImportedInstance>& records);
+  void Add(const std::vector<ImportedMigration>& records);
+
+  template <typename Put, typename IdType>
+  void AddNames(const std::vector<ImportedName<IdType>>& records, NameTable<IdType>& table);
   void AddProvider(const ImportedProvider& record);
   void CheckProvider(const ImportedProvider& record);
   void AddConsumer(const ImportedConsumer& record);
@@ -87,15 +99,9 @@ class ImportPlan {
               Consumer& consumer);
   void CheckRow(const ImportedConsumer& record, const Taken& taken, const NamedAmount& amount,
                 int row);
-  void AddServices();
-  void AddNodes();
-  // Defined in import_records.cc:
-  void AddInstances();
-  void AddMigrations();
-
+  void AddUsed();
   Taken* Take(ProviderId id);
   std::optional<ClassId> ClassOf(RecordNumber record, const std::string& name);
-  void AppendUsed(Outcome& outcome) const;
   void TellOverCapacity(Result& result) const;
 
   const State& state_;
@@ -105,13 +111,12 @@ class ImportPlan {
   absl::Status fault_;
   NameTable<ClassId> classes_;  // of the state and of the records
   NameTable<TraitId> traits_;
-  Changes names_;
+  Changes changes_;                 // of the records up to now
   std::vector<ConfigPtr> configs_;  // in the order of the records
   absl::flat_hash_map<ProviderId, ConfigPtr> new_providers_;
   absl::flat_hash_map<ProviderId, Taken> taken_;
   std::map<Owner, std::shared_ptr<const Owner>> owners_;
   absl::flat_hash_set<InstanceId> new_instances_;
-  Changes consumers_, services_, nodes_, instances_, migrations_;
 };
 
 }  // namespace berth::placement

@@ -8,8 +8,8 @@
 
 namespace berth::placement {
 
-void ImportPlan::AddInstances() {
-  for (const ImportedInstance& record : command_.instances) {
+void ImportPlan::Add(const std::vector<ImportedInstance>& records) {
+  for (const ImportedInstance& record : records) {
     auto instance = std::make_shared<InstanceRecord>(record.instance);
     const InstancePtr there = state_.records().FindInstance(instance->id);
     if (there != nullptr) {
@@ -24,12 +24,12 @@ void ImportPlan::AddInstances() {
     instance->created_at = record.times.created_at.value_or(context_.now);
     instance->updated_at = record.times.updated_at.value_or(context_.now);
     new_instances_.insert(instance->id);
-    instances_.push_back(InstancePut{std::move(instance)});
+    changes_.push_back(InstancePut{std::move(instance)});
   }
 }
 
-void ImportPlan::AddMigrations() {
-  for (const ImportedMigration& record : command_.migrations) {
+void ImportPlan::Add(const std::vector<ImportedMigration>& records) {
+  for (const ImportedMigration& record : records) {
     auto migration = std::make_shared<MigrationRecord>(record.migration);
     const auto has_record = [this](InstanceId id) {
       return new_instances_.contains(id) || state_.records().FindInstance(id) != nullptr;
@@ -48,7 +48,7 @@ void ImportPlan::AddMigrations() {
     migration->generation = context_.fresh;
     migration->created_at = record.times.created_at.value_or(context_.now);
     migration->updated_at = record.times.updated_at.value_or(context_.now);
-    migrations_.push_back(MigrationPut{std::move(migration)});
+    changes_.push_back(MigrationPut{std::move(migration)});
   }
 }
 

@@ -6,7 +6,8 @@ namespace berth::placement {
 namespace {
 
 template <typename IdType>
-void AddNames(const NameTable<IdType>& table, int64_t* record, std::vector<ImportedName>* to) {
+void AddNames(const NameTable<IdType>& table, int64_t* record,
+              std::vector<ImportedName<IdType>>* to) {
   for (const auto& [name, id] : table.by_name()) {
     if (!IsStandardName(name)) to->push_back({++*record, name});
   }
