@@ -1,5 +1,6 @@
 #include "placement/store/rows.h"
 
+#include <deque>
 #include <optional>
 #include <string>
 #include <utility>
@@ -13,33 +14,6 @@
 
 namespace berth::placement {
 namespace {
-
-struct Toucher {
-  Touched* touched;
-
-  void operator()(const ProviderPut& put) const { touched->providers.insert(put.config->id); }
-  void operator()(const ProviderRemoved& removed) const { touched->providers.insert(removed.id); }
-  void operator()(const ProviderUsed& used) const { touched->providers.insert(used.id); }
-  void operator()(const ConsumerPut& put) const { touched->consumers.insert(put.consumer->id); }
-  void operator()(const ConsumerRemoved& removed) const { touched->consumers.insert(removed.id); }
-  void operator()(const ClassPut& put) const { touched->classes.insert(put.id); }
-  void operator()(const ClassRemoved& removed) const { touched->classes.insert(removed.id); }
-  void operator()(const TraitPut& put) const { touched->traits.insert(put.id); }
-  void operator()(const TraitRemoved& removed) const { touched->traits.insert(removed.id); }
-  void operator()(const ServicePut& put) const {
-    touched->services.emplace(put.service->host, put.service->binary);
-  }
-  void operator()(const ServiceRemoved& removed) const {
-    touched->services.emplace(removed.host, removed.binary);
-  }
-  void operator()(const NodePut& put) const { touched->nodes.insert(put.node->id); }
-  void operator()(const NodeRemoved& removed) const { touched->nodes.insert(removed.id); }
-  void operator()(const InstancePut& put) const { touched->instances.insert(put.instance->id); }
-  void operator()(const InstanceRemoved& removed) const { touched->instances.insert(removed.id); }
-  void operator()(const MigrationPut& put) const { touched->migrations.insert(put.migration->id); }
-  void operator()(const MigrationRemoved& removed) const { touched->migrations.insert(removed.id); }
-  void operator()(const FormatRaised&) const {}  // only the log row holds the format
-};
 
 template <typename Range, typename Add>
 void AddNested(SqlArray& array, const Range& range, Add add) {
@@ -114,21 +88,12 @@ class Calls {
   explicit Calls(const BatchRows& rows) : rows_(rows) {}
 
   Statement Sql() {
-    Providers();
-    Consumers();
-    Services();
-    Nodes();
-    Records(rows_.touched->instances, rows_.base->records().instances(),
-            rows_.next->records().instances());
-    Records(rows_.touched->migrations, rows_.base->records().migrations(),
-            rows_.next->records().migrations());
+    ForEachEntityKind([this](EntityKind kind) { Entities(kind); });
     Statement sql;
     sql.Append("SELECT ");
-    for (const SqlCall* call : {&remove_consumers_, &update_consumers_, &insert_consumers_, &used_,
-                                &remove_providers_, &providers_, &remove_services_, &services_,
-                                &remove_nodes_, &nodes_, &remove_records_, &records_}) {
-      if (call->empty()) continue;
-      call->AppendTo(&sql);
+    for (const SqlCall& call : calls_) {
+      if (call.empty()) continue;
+      call.AppendTo(&sql);
       sql.Append(",");
     }
     Names(&sql);
@@ -138,6 +103,30 @@ class Calls {
   }
 
  private:
+  void Entities(EntityKind kind) {
+    switch (kind) {
+      case EntityKind::kResourceClass:
+      case EntityKind::kTrait:
+        return;  // Names writes them
+      case EntityKind::kProvider:
+        return Providers();
+      case EntityKind::kProviderUsage:
+        return;  // written together with the providers
+      case EntityKind::kConsumer:
+        return Consumers();
+      case EntityKind::kService:
+        return Services();
+      case EntityKind::kNode:
+        return Nodes();
+      case EntityKind::kInstance:
+        return Records(rows_.touched->instances, rows_.base->records().instances(),
+                       rows_.next->records().instances());
+      case EntityKind::kMigration:
+        return Records(rows_.touched->migrations, rows_.base->records().migrations(),
+                       rows_.next->records().migrations());
+    }
+  }
+
   void Providers() {
     for (const ProviderId id : rows_.touched->providers) {
       const std::optional<ProviderPlace> before = rows_.base->FindProvider(id);
@@ -330,30 +319,46 @@ class Calls {
   }
 
   const BatchRows& rows_;
-  SqlCall used_{"write_used", 5};
-  SqlCall providers_{"write_providers", 21};
-  SqlCall remove_providers_{"remove_providers", 3};
-  SqlCall insert_consumers_{"insert_consumers", 11};
-  SqlCall update_consumers_{"update_consumers", 12};
-  SqlCall remove_consumers_{"remove_consumers", 2};
-  SqlCall services_{"write_services", 13};
-  SqlCall remove_services_{"remove_services", 2};
-  SqlCall nodes_{"write_nodes", kNodeColumns};
-  SqlCall remove_nodes_{"remove_nodes", 1};
-  SqlCall records_{"write_records", kRecordColumns};
-  SqlCall remove_records_{"remove_records", 2};
+  std::deque<SqlCall> calls_;  // in the order in which they run
+  SqlCall& remove_consumers_ = calls_.emplace_back("remove_consumers", 2);
+  SqlCall& update_consumers_ = calls_.emplace_back("update_consumers", 12);
+  SqlCall& insert_consumers_ = calls_.emplace_back("insert_consumers", 11);
+  SqlCall& used_ = calls_.emplace_back("write_used", 5);
+  SqlCall& remove_providers_ = calls_.emplace_back("remove_providers", 3);
+  SqlCall& providers_ = calls_.emplace_back("write_providers", 21);
+  SqlCall& remove_services_ = calls_.emplace_back("remove_services", 2);
+  SqlCall& services_ = calls_.emplace_back("write_services", 13);
+  SqlCall& remove_nodes_ = calls_.emplace_back("remove_nodes", 1);
+  SqlCall& nodes_ = calls_.emplace_back("write_nodes", kNodeColumns);
+  SqlCall& remove_records_ = calls_.emplace_back("remove_records", 2);
+  SqlCall& records_ = calls_.emplace_back("write_records", kRecordColumns);
 };
 
 }  // namespace
 
 void Touched::Add(const Changes& changes) {
-  for (const Change& change : changes) std::visit(Toucher{this}, change);
-}
-
-int64_t Touched::size() const {
-  return static_cast<int64_t>(providers.size() + consumers.size() + classes.size() + traits.size() +
-                              services.size() + nodes.size() + instances.size() +
-                              migrations.size());
+  const auto add = [this](auto& ids, const auto&... id) { size += ids.emplace(id...).second; };
+  const EachKind touch{
+      [&](const ProviderPut& put) { add(providers, put.config->id); },
+      [&](const ProviderRemoved& removed) { add(providers, removed.id); },
+      [&](const ProviderUsed& used) { add(providers, used.id); },
+      [&](const ConsumerPut& put) { add(consumers, put.consumer->id); },
+      [&](const ConsumerRemoved& removed) { add(consumers, removed.id); },
+      [&](const ClassPut& put) { add(classes, put.id); },
+      [&](const ClassRemoved& removed) { add(classes, removed.id); },
+      [&](const TraitPut& put) { add(traits, put.id); },
+      [&](const TraitRemoved& removed) { add(traits, removed.id); },
+      [&](const ServicePut& put) { add(services, put.service->host, put.service->binary); },
+      [&](const ServiceRemoved& removed) { add(services, removed.host, removed.binary); },
+      [&](const NodePut& put) { add(nodes, put.node->id); },
+      [&](const NodeRemoved& removed) { add(nodes, removed.id); },
+      [&](const InstancePut& put) { add(instances, put.instance->id); },
+      [&](const InstanceRemoved& removed) { add(instances, removed.id); },
+      [&](const MigrationPut& put) { add(migrations, put.migration->id); },
+      [&](const MigrationRemoved& removed) { add(migrations, removed.id); },
+      Ignore<FormatRaised>(),  // only the log row holds the format
+  };
+  for (const Change& change : changes) std::visit(touch, change);
 }
 
 Statement WriteBatchSql(const BatchRows& rows) { return Calls(rows).Sql(); }

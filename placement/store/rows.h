@@ -35,9 +35,9 @@ struct Touched {
   absl::flat_hash_set<ProviderId> nodes;
   absl::flat_hash_set<InstanceId> instances;
   absl::flat_hash_set<MigrationId> migrations;
+  int64_t size = 0;  // of all these sets
 
   void Add(const Changes& changes);
-  int64_t size() const;
 };
 
 // The key of a kept answer: the actor who sent the request, and the request's id.

@@ -170,7 +170,7 @@ Batch::Verdict Batch::Offer(const PendingPtr& pending, int64_t rows_max, bool ma
     // An upper bound of the number of rows: a row that two changes touch is written only once.
     const auto rows = static_cast<int64_t>(decision.changes->size());
     if (rows > rows_max) return Verdict::kTooBig;
-    if (touched_.size() + rows > rows_max) return Verdict::kFull;
+    if (touched_.size + rows > rows_max) return Verdict::kFull;
   }
   const bool gone = begins_later_ ? pending->phase == Pending::Phase::kAnswered : !pending->Begin();
   if (gone) return Verdict::kGone;

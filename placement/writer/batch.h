@@ -85,7 +85,7 @@ class Batch {
   // Whether the batch has a log row to write.
   bool writes() const { return forced_ || !log_.empty(); }
   // How many entities the commands touch; each is one row of a table.
-  int64_t row_count() const { return touched_.size(); }
+  int64_t row_count() const { return touched_.size; }
   const BatchTally& tally() const { return tally_; }
   BatchId id() const { return id_; }
   // The ledger time at which all commands of the batch are decided.
