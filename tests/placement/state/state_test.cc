@@ -1,6 +1,7 @@
 // Random commands against a model in plain maps, and what must end the process.
 #include "placement/state/state.h"
 
+#include <set>
 #include <thread>
 
 #include "gtest/gtest.h"
@@ -24,6 +25,16 @@ TEST(State, AgreesWithItsModelAndLeavesCopiesAlone) {
   }
   ExpectSame(state, commands.model());
   for (const auto& [state_then, model_then] : older) ExpectSame(state_then, model_then);
+}
+
+// A kind of change that is never drawn is one of which the tests with random commands tell nothing.
+TEST(RandomCommands, DrawEachKindOfChange) {
+  RandomCommands commands(Seed(), 3, 3);
+  std::set<size_t> drawn;
+  for (int i = 0; i < 5000; ++i) {
+    for (const Change& change : commands.Next()) drawn.insert(change.index());
+  }
+  EXPECT_EQ(drawn.size(), std::variant_size_v<Change> - 1);  // all but FormatRaised
 }
 
 // The thread sanitizer watches: readers walk and drop the published state while its copy changes.
