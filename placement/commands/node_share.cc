@@ -69,12 +69,12 @@ bool HasSwitched(const MigrationRecord& migration, const InstanceRecord& instanc
   if (instance.flavor_id != migration.old_flavor_id) return true;
   const HeldParts& held = HeldOf(instance);
   if (!KeepsFlavor(migration) || held.context == nullptr) return false;
-  const PartNames& before = held.context->before;
-  const PartNames& after = held.context->after;
+  const PartNameSet before = held.context->before.ToSet();
+  const PartNameSet after = held.context->after.ToSet();
   for (const absl::string_view name : held.own.List()) {
-    if (after.Contains(name) && !before.Contains(name)) return true;
+    if (after.contains(name) && !before.contains(name)) return true;
   }
-  return held.own == after && held.own != before;
+  return held.own == held.context->after && held.own != held.context->before;
 }
 
 // Whether the migration has brought the instance, which counts on the node, to this node. An

@@ -138,7 +138,8 @@ std::optional<SplitMessage> Split(absl::string_view bytes, absl::Span<const int>
   int begin = 0;
   while (const uint32_t tag = in.ReadTag()) {
     const int number = Wire::GetTagFieldNumber(tag);
-    if (number == flavor && Wire::GetTagWireType(tag) == Wire::WIRETYPE_LENGTH_DELIMITED) {
+    if (flavor != 0 && number == flavor &&
+        Wire::GetTagWireType(tag) == Wire::WIRETYPE_LENGTH_DELIMITED) {
       std::string value;
       uint32_t size = 0;
       if (!in.ReadVarint32(&size) || !in.ReadString(&value, static_cast<int>(size))) return {};
@@ -226,26 +227,28 @@ std::string BodyAndIndex(const Record& record) {
   return absl::StrCat(record.body, index->SerializeAsString());
 }
 
-// The record without what a write gives it.
-template <typename RecordPtr>
-auto Unwritten(const RecordPtr& record) {
+template <auto stored_in, typename Message>
+auto RecordIn(const Message& message) {
+  const auto record = stored_in(BytesOf(message));
   BERTH_CHECK(record != nullptr);
-  auto copy = *record;
-  copy.generation = Generation();
-  copy.created_at = copy.updated_at = absl::Time();
-  return copy;
+  return *record;
 }
 
 }  // namespace
 
-InstanceRecord InstanceFrom(const v1::Instance& message) {
-  InstanceRecord record = Unwritten(StoredInstanceIn(BytesOf(message)));
-  record.deleted_at.reset();
-  return record;
+InstanceRecord InstanceFrom(v1::Instance message) {
+  message.clear_generation();
+  message.clear_created_at();
+  message.clear_updated_at();
+  message.clear_deleted_at();
+  return RecordIn<StoredInstanceIn>(message);
 }
 
-MigrationRecord MigrationFrom(const v1::Migration& message) {
-  return Unwritten(StoredMigrationIn(BytesOf(message)));
+MigrationRecord MigrationFrom(v1::Migration message) {
+  message.clear_generation();
+  message.clear_created_at();
+  message.clear_updated_at();
+  return RecordIn<StoredMigrationIn>(message);
 }
 
 void FillInstance(const InstanceRecord& instance, v1::Instance* to) { FillAll(instance, to); }

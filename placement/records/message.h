@@ -22,8 +22,8 @@ class Migration;
 // Return the record that the message describes; its generation and times are unset. Equal messages
 // give equal bodies. REQUIRES: each uuid in the message is in canonical form or empty; the uuid of
 // the record is not empty, nor is that of the instance of a migration.
-InstanceRecord InstanceFrom(const v1::Instance& message);
-MigrationRecord MigrationFrom(const v1::Migration& message);
+InstanceRecord InstanceFrom(v1::Instance message);
+MigrationRecord MigrationFrom(v1::Migration message);
 
 // Replace the content of the message by all that the record has.
 void FillInstance(const InstanceRecord& instance, v1::Instance* to);

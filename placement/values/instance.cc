@@ -1,6 +1,5 @@
 #include "placement/values/instance.h"
 
-#include <algorithm>
 #include <tuple>
 
 #include "absl/strings/str_join.h"
@@ -21,11 +20,6 @@ constexpr char kBetween = '\0';
 
 PartNames::PartNames(const PartNameSet& names)
     : text_(absl::StrJoin(names, absl::string_view(&kBetween, 1))) {}
-
-bool PartNames::Contains(absl::string_view name) const {
-  const std::vector<absl::string_view> names = List();
-  return std::binary_search(names.begin(), names.end(), name);
-}
 
 std::vector<absl::string_view> PartNames::List() const {
   return absl::StrSplit(text_, kBetween, absl::SkipEmpty());

@@ -64,7 +64,6 @@ class PartNames {
   explicit PartNames(const PartNameSet& names);
 
   bool empty() const { return text_.empty(); }
-  bool Contains(absl::string_view name) const;
   // All names, ascending.
   std::vector<absl::string_view> List() const;
   PartNameSet ToSet() const;

@@ -118,7 +118,8 @@ TEST(RecordsStored, BytesThatHoldNoRecordGiveNone) {
   EXPECT_EQ(stored([&] { instance.set_node_uuid("other"); }), nullptr);
   for (const std::string& bytes :
        {std::string(), std::string("\xff"), whole.substr(0, whole.size() - 1), whole + "\x52\x7f",
-        whole + "\x52\x01\xff", whole + "\x5a\x01\xff", whole + "\x0c"}) {
+        whole + "\x52\x01\xff", whole + "\x5a\x01\xff", whole + "\x0c",
+        whole + std::string("\x02\x02\x02\x00", 4)}) {
     EXPECT_EQ(StoredInstanceIn(bytes), nullptr) << testing::PrintToString(bytes);
     EXPECT_EQ(StoredMigrationIn(bytes), nullptr) << testing::PrintToString(bytes);
   }
