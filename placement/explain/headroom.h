@@ -25,7 +25,9 @@ struct Headroom {
 };
 
 // Counts how many consumers could claim the request, one after the other, if each took the first
-// candidate and nothing else changed. Counts for each root by itself, and for all roots together.
+// candidate and nothing else changed. Counts for each root by itself, and for all roots together:
+// one after the other, without those that fit only after other claims, as is possible with divided
+// amounts.
 // At most `roots_max` roots are listed. Fails like FindCandidates, and with DEADLINE_EXCEEDED if
 // the budget is spent before anything is counted.
 absl::StatusOr<Headroom> CountHeadroom(const State& state, const CandidateRequest& request,
