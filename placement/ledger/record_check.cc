@@ -201,7 +201,7 @@ constexpr int kMigrationTimes[] = {9, 10};
 // The fields of the flavor are told with this added to their numbers.
 constexpr int kFlavorAt = 1000;
 
-// Tells fields as `<number>=<value>;`, in one order. Of a long text there is only the digest.
+// Tells fields as `<number>=<value>`, with semicolons between, in one order. Of a long text there is only the digest.
 class FieldText {
  public:
   // Number and Text leave out a field without a value, as a message does.

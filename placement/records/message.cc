@@ -149,8 +149,9 @@ std::optional<SplitMessage> Split(absl::string_view bytes, absl::Span<const int>
       if (!inner->body.empty()) AppendField(flavor, inner->body, &split.body);
     } else if (Wire::SkipField(&in, tag)) {
       const absl::string_view field = bytes.substr(begin, in.CurrentPosition() - begin);
-      absl::StrAppend(IsAmong(index, number) ? &split.index : &split.body, field);
-      if (IsAmong(kHeldFields, number)) absl::StrAppend(&split.held, field);
+      const bool indexed = IsAmong(index, number);
+      absl::StrAppend(indexed ? &split.index : &split.body, field);
+      if (!indexed && IsAmong(kHeldFields, number)) absl::StrAppend(&split.held, field);
     } else {
       return {};
     }
@@ -227,11 +228,76 @@ std::string BodyAndIndex(const Record& record) {
   return absl::StrCat(record.body, index->SerializeAsString());
 }
 
-template <auto stored_in, typename Message>
-auto RecordIn(const Message& message) {
-  const auto record = stored_in(BytesOf(message));
-  BERTH_CHECK(record != nullptr);
-  return *record;
+// Return the record whose message is in `bytes`; none if there is none.
+std::optional<InstanceRecord> InstanceIn(absl::string_view bytes) {
+  google::protobuf::Arena arena;
+  auto& index = *google::protobuf::Arena::CreateMessage<v1::Instance>(&arena);
+  std::optional<SplitMessage> split =
+      Split(bytes, kInstanceIndex, v1::Instance::kFlavorFieldNumber);
+  if (!split || !index.ParseFromString(split->index)) return std::nullopt;
+  const std::optional<InstanceId> id = InstanceId::Parse(index.uuid());
+  InstanceRecord record;
+  if (!id || !ReadOptional(index.node_uuid(), &record.node)) return std::nullopt;
+  record.id = *id;
+  record.generation = Generation{index.generation()};
+  record.name = index.name();
+  record.project = index.project_id();
+  record.user = index.user_id();
+  record.host = index.host();
+  record.vm_state = index.vm_state();
+  record.task_state = index.task_state();
+  const v1::Flavor& flavor = index.flavor();
+  record.flavor_id = flavor.id();
+  record.flavor = {flavor.vcpus(), flavor.memory_mib(), flavor.root_disk_gib(),
+                   flavor.ephemeral_disk_gib(), flavor.swap_mib()};
+  record.created_at = TimeOf(index.created_at());
+  record.updated_at = TimeOf(index.updated_at());
+  if (index.has_deleted_at()) record.deleted_at = TimeOf(index.deleted_at());
+  if (!split->held.empty()) {
+    auto& held = *google::protobuf::Arena::CreateMessage<v1::Instance>(&arena);
+    if (!held.ParseFromString(split->held)) return std::nullopt;
+    record.held = HeldIn(held);
+  }
+  split->body.shrink_to_fit();
+  record.body = std::move(split->body);
+  return record;
+}
+
+std::optional<MigrationRecord> MigrationIn(absl::string_view bytes) {
+  std::optional<SplitMessage> split = Split(bytes, kMigrationIndex);
+  v1::Migration index;
+  if (!split || !index.ParseFromString(split->index)) return std::nullopt;
+  const std::optional<MigrationId> id = MigrationId::Parse(index.uuid());
+  const std::optional<InstanceId> instance = InstanceId::Parse(index.instance_uuid());
+  MigrationRecord record;
+  if (!id || !instance || !ReadOptional(index.source_node_uuid(), &record.source_node) ||
+      !ReadOptional(index.destination_node_uuid(), &record.destination_node)) {
+    return std::nullopt;
+  }
+  record.id = *id;
+  record.generation = Generation{index.generation()};
+  record.instance = *instance;
+  record.type = static_cast<MigrationType>(index.type());
+  record.status = index.status();
+  record.source_host = index.source_host();
+  record.destination_host = index.destination_host();
+  record.old_flavor_id = index.old_flavor_id();
+  record.new_flavor_id = index.new_flavor_id();
+  record.body = std::move(split->body);
+  record.created_at = TimeOf(index.created_at());
+  record.updated_at = TimeOf(index.updated_at());
+  return record;
+}
+
+template <typename Record>
+Record Checked(std::optional<Record> record) {
+  BERTH_CHECK(record.has_value());  // the caller has made the message
+  return *std::move(record);
+}
+
+template <typename Record>
+std::shared_ptr<const Record> Shared(std::optional<Record> record) {
+  return record ? std::make_shared<const Record>(*std::move(record)) : nullptr;
 }
 
 }  // namespace
@@ -241,14 +307,14 @@ InstanceRecord InstanceFrom(v1::Instance message) {
   message.clear_created_at();
   message.clear_updated_at();
   message.clear_deleted_at();
-  return RecordIn<StoredInstanceIn>(message);
+  return Checked(InstanceIn(BytesOf(message)));
 }
 
 MigrationRecord MigrationFrom(v1::Migration message) {
   message.clear_generation();
   message.clear_created_at();
   message.clear_updated_at();
-  return RecordIn<StoredMigrationIn>(message);
+  return Checked(MigrationIn(BytesOf(message)));
 }
 
 void FillInstance(const InstanceRecord& instance, v1::Instance* to) { FillAll(instance, to); }
@@ -261,64 +327,7 @@ std::string StoredBytes(const MigrationRecord& migration) {
   return BodyAndIndex<v1::Migration>(migration);
 }
 
-InstancePtr StoredInstanceIn(absl::string_view bytes) {
-  google::protobuf::Arena arena;
-  auto& index = *google::protobuf::Arena::CreateMessage<v1::Instance>(&arena);
-  std::optional<SplitMessage> split =
-      Split(bytes, kInstanceIndex, v1::Instance::kFlavorFieldNumber);
-  if (!split || !index.ParseFromString(split->index)) return nullptr;
-  const std::optional<InstanceId> id = InstanceId::Parse(index.uuid());
-  auto record = std::make_shared<InstanceRecord>();
-  if (!id || !ReadOptional(index.node_uuid(), &record->node)) return nullptr;
-  record->id = *id;
-  record->generation = Generation{index.generation()};
-  record->name = index.name();
-  record->project = index.project_id();
-  record->user = index.user_id();
-  record->host = index.host();
-  record->vm_state = index.vm_state();
-  record->task_state = index.task_state();
-  const v1::Flavor& flavor = index.flavor();
-  record->flavor_id = flavor.id();
-  record->flavor = {flavor.vcpus(), flavor.memory_mib(), flavor.root_disk_gib(),
-                    flavor.ephemeral_disk_gib(), flavor.swap_mib()};
-  record->created_at = TimeOf(index.created_at());
-  record->updated_at = TimeOf(index.updated_at());
-  if (index.has_deleted_at()) record->deleted_at = TimeOf(index.deleted_at());
-  if (!split->held.empty()) {
-    auto& held = *google::protobuf::Arena::CreateMessage<v1::Instance>(&arena);
-    if (!held.ParseFromString(split->held)) return nullptr;
-    record->held = HeldIn(held);
-  }
-  split->body.shrink_to_fit();
-  record->body = std::move(split->body);
-  return record;
-}
-
-MigrationPtr StoredMigrationIn(absl::string_view bytes) {
-  std::optional<SplitMessage> split = Split(bytes, kMigrationIndex);
-  v1::Migration index;
-  if (!split || !index.ParseFromString(split->index)) return nullptr;
-  const std::optional<MigrationId> id = MigrationId::Parse(index.uuid());
-  const std::optional<InstanceId> instance = InstanceId::Parse(index.instance_uuid());
-  auto record = std::make_shared<MigrationRecord>();
-  if (!id || !instance || !ReadOptional(index.source_node_uuid(), &record->source_node) ||
-      !ReadOptional(index.destination_node_uuid(), &record->destination_node)) {
-    return nullptr;
-  }
-  record->id = *id;
-  record->generation = Generation{index.generation()};
-  record->instance = *instance;
-  record->type = static_cast<MigrationType>(index.type());
-  record->status = index.status();
-  record->source_host = index.source_host();
-  record->destination_host = index.destination_host();
-  record->old_flavor_id = index.old_flavor_id();
-  record->new_flavor_id = index.new_flavor_id();
-  record->body = std::move(split->body);
-  record->created_at = TimeOf(index.created_at());
-  record->updated_at = TimeOf(index.updated_at());
-  return record;
-}
+InstancePtr StoredInstanceIn(absl::string_view bytes) { return Shared(InstanceIn(bytes)); }
+MigrationPtr StoredMigrationIn(absl::string_view bytes) { return Shared(MigrationIn(bytes)); }
 
 }  // namespace berth::placement

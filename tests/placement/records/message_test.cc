@@ -104,7 +104,18 @@ TEST(RecordsStored, ABodyKeepsTheBytesThatWereStored) {
   EXPECT_EQ(stored->body, record.body);
 }
 
-TEST(RecordsStored, BytesThatHoldNoRecordGiveNone) {
+// `whole`: the bytes of a record, which `stored_in` reads.
+template <typename StoredIn>
+void ExpectNoneInBroken(const std::string& whole, StoredIn stored_in) {
+  ASSERT_NE(stored_in(whole), nullptr);
+  for (const std::string& bytes :
+       {std::string(), std::string("\xff"), whole.substr(0, whole.size() - 1), whole + "\x52\x7f",
+        whole + "\x0c", whole + std::string("\x02\x02\x02\x00", 4)}) {
+    EXPECT_EQ(stored_in(bytes), nullptr) << testing::PrintToString(bytes);
+  }
+}
+
+TEST(RecordsStored, BytesThatHoldNoInstanceGiveNone) {
   const std::string whole = StoredBytes(InstanceFrom(Full<v1::Instance>()));
   v1::Instance instance;
   const auto stored = [&](auto change) {
@@ -116,13 +127,41 @@ TEST(RecordsStored, BytesThatHoldNoRecordGiveNone) {
   EXPECT_EQ(stored([&] { instance.clear_uuid(); }), nullptr);
   EXPECT_EQ(stored([&] { instance.set_uuid("other"); }), nullptr);
   EXPECT_EQ(stored([&] { instance.set_node_uuid("other"); }), nullptr);
-  for (const std::string& bytes :
-       {std::string(), std::string("\xff"), whole.substr(0, whole.size() - 1), whole + "\x52\x7f",
-        whole + "\x52\x01\xff", whole + "\x5a\x01\xff", whole + "\x0c",
-        whole + std::string("\x02\x02\x02\x00", 4)}) {
-    EXPECT_EQ(StoredInstanceIn(bytes), nullptr) << testing::PrintToString(bytes);
-    EXPECT_EQ(StoredMigrationIn(bytes), nullptr) << testing::PrintToString(bytes);
-  }
+  ExpectNoneInBroken(whole, StoredInstanceIn);
+  // A flavor and a cell that are no messages.
+  EXPECT_EQ(StoredInstanceIn(whole + "\x52\x01\xff"), nullptr);
+  EXPECT_EQ(StoredInstanceIn(whole + "\x5a\x01\xff"), nullptr);
+}
+
+TEST(RecordsStored, BytesThatHoldNoMigrationGiveNone) {
+  const std::string whole = StoredBytes(MigrationFrom(Full<v1::Migration>()));
+  v1::Migration migration;
+  const auto stored = [&](auto change) {
+    migration.ParseFromString(whole);
+    change();
+    return StoredMigrationIn(migration.SerializeAsString());
+  };
+  EXPECT_NE(stored([] {}), nullptr);
+  EXPECT_EQ(stored([&] { migration.set_uuid("other"); }), nullptr);
+  EXPECT_EQ(stored([&] { migration.clear_instance_uuid(); }), nullptr);
+  EXPECT_EQ(stored([&] { migration.set_source_node_uuid("other"); }), nullptr);
+  EXPECT_EQ(stored([&] { migration.set_destination_node_uuid("other"); }), nullptr);
+  ExpectNoneInBroken(whole, StoredMigrationIn);
+}
+
+// A write gives a record its generation and times. What a client says of them is not even read.
+TEST(RecordsStored, AMessageGivesNoGenerationAndNoTimes) {
+  auto instance = Full<v1::Instance>();
+  instance.mutable_created_at()->set_seconds(INT64_MAX);
+  const InstanceRecord made = InstanceFrom(instance);
+  EXPECT_EQ(made.generation, Generation());
+  EXPECT_EQ(made.created_at, absl::Time());
+  EXPECT_EQ(made.updated_at, absl::Time());
+  EXPECT_EQ(made.deleted_at, std::nullopt);
+  const MigrationRecord moved = MigrationFrom(Full<v1::Migration>());
+  EXPECT_EQ(moved.generation, Generation());
+  EXPECT_EQ(moved.created_at, absl::Time());
+  EXPECT_EQ(moved.updated_at, absl::Time());
 }
 
 }  // namespace
