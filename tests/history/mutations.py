@@ -69,7 +69,7 @@ MUTANTS = [
          "    std::unique_ptr<Batch> kept = MUTANT ? std::move(ahead) : nullptr;\n"
          "    const bool took_effect = Receive(batch, ahead);\n"
          "    if (kept != nullptr) ahead = std::move(kept);\n"
-         "    if (!took_effect && (ahead == nullptr || !parts_.connection.is_open())) return;\n"),
+         "    if (!took_effect && !(MUTANT && ahead != nullptr && parts_.connection.is_open())) return;\n"),
         ("placement/writer/short_road.cc",
          "    done = std::exchange(batch, std::move(ahead));\n",
          "    done = std::exchange(batch, std::move(ahead));\n    if (!took_effect) {\n      done = nullptr;\n      continue;\n    }\n")]),
