@@ -7,8 +7,8 @@
 #include "absl/container/flat_hash_map.h"
 #include "grpc/grpc_security_constants.h"
 #include "grpcpp/server_context.h"
-#include "services/process/certificates.h"
-#include "services/process/spiffe_id.h"
+#include "services/tls/certificates.h"
+#include "services/tls/spiffe_id.h"
 
 namespace berth::services {
 namespace {

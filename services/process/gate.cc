@@ -19,7 +19,7 @@
 #include "placement/ground/check.h"
 #include "placement/values/refusal.h"
 #include "services/process/log.h"
-#include "services/process/spiffe_id.h"
+#include "services/tls/spiffe_id.h"
 #include "services/process/status.h"
 
 namespace berth::services {

@@ -10,7 +10,7 @@
 #include "services/process/loops.h"
 #include "services/process/metrics.h"
 #include "services/process/server.h"
-#include "services/process/tls.h"
+#include "services/tls/tls.h"
 
 namespace berth::services {
 

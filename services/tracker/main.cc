@@ -19,7 +19,7 @@
 #include "services/process/loops.h"
 #include "services/process/metrics.h"
 #include "services/process/server.h"
-#include "services/process/tls.h"
+#include "services/tls/tls.h"
 #include "services/process/version.h"
 #include "services/tracker/host.h"
 #include "services/tracker/reload.h"

@@ -32,7 +32,7 @@ GRPC = r"(grpc|grpcpp|grpc\+\+)/|.*\.grpc\.pb\.h$"
 # includes, so there is no circle. The README.md of a room says what it is; tests may include everything.
 VALUES = ["placement/ground", "placement/values"]
 STATE = VALUES + ["placement/state"]
-CLI = ["services/process", "placement/ground"]
+CLI = ["services/process", "services/tls", "placement/ground"]
 ROOMS = {
     "placement/ground": [],
     "placement/values": ["placement/ground"],
@@ -66,7 +66,8 @@ ROOMS = {
                      "tracker/audit"],
     "tracker/uplink": ["tracker/ground", "tracker/devices", "tracker/account", "tracker/audit", "tracker/node"],
     "services/access": VALUES,
-    "services/process": VALUES + ["services/access"],
+    "services/tls": ["placement/ground"],
+    "services/process": VALUES + ["services/access", "services/tls"],
     "services/wire": STATE + ["placement/records", "placement/search", "placement/explain", "placement/reads", "placement/commands"],
     "services/report": STATE + ["placement/commands", "placement/store", "placement/log", "placement/ledger",
                                 "services/process", "services/wire"],
@@ -79,7 +80,7 @@ ROOMS = {
                                     "services/wire", "services/report", "services/watch", "services/api"],
     "services/tracker": ["tracker/ground", "tracker/settings", "tracker/facts", "tracker/devices",
                          "tracker/hypervisor", "tracker/account", "tracker/claims", "tracker/node",
-                         "tracker/uplink", "services/process"],
+                         "tracker/uplink", "services/tls", "services/process"],
     "services/cli/text": ["placement/ground"],
     "services/cli/session": CLI + ["services/cli/text"],
     "services/cli/commands": ["placement/ground", "services/cli/text", "services/cli/session"],

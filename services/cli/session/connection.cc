@@ -16,7 +16,7 @@
 #include "placement/ground/status_macros.h"
 #include "services/cli/session/failure.h"
 #include "services/process/caller.h"
-#include "services/process/spiffe_id.h"
+#include "services/tls/spiffe_id.h"
 #include "services/process/version.h"
 
 namespace berth::cli {

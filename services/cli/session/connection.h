@@ -15,7 +15,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
-#include "services/process/tls.h"
+#include "services/tls/tls.h"
 
 namespace berth::cli {
 

@@ -14,7 +14,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
-#include "services/process/tls.h"
+#include "services/tls/tls.h"
 
 namespace berth::cli {
 

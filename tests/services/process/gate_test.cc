@@ -37,7 +37,7 @@
 #include "gtest/gtest.h"
 #include "placement/values/refusal.h"
 #include "services/process/server.h"
-#include "services/process/tls.h"
+#include "services/tls/tls.h"
 #include "tests/processes/certificate_authority.h"
 
 namespace berth::services {

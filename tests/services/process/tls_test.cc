@@ -1,6 +1,6 @@
 // TLS over real sockets: who gets in, what a caller is known as, and certificates that change while
 // clients connect.
-#include "services/process/tls.h"
+#include "services/tls/tls.h"
 
 #include <gmock/gmock.h>
 #include <grpcpp/create_channel.h>

@@ -1,4 +1,4 @@
-#include "services/process/spiffe_id.h"
+#include "services/tls/spiffe_id.h"
 
 #include <vector>
 

@@ -1,5 +1,5 @@
 // Which certificates, keys and CAs work together, and what is said about each that does not.
-#include "services/process/certificates.h"
+#include "services/tls/certificates.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "services/process/certificates.h"
+#include "services/tls/certificates.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>

@@ -1,8 +1,8 @@
 // SpiffeId: the identity that a certificate names, spiffe://DOMAIN/ROLE/NAME.
 //
 // A plain value and pure functions.
-#ifndef BERTH_SERVICES_PROCESS_SPIFFE_ID_H_
-#define BERTH_SERVICES_PROCESS_SPIFFE_ID_H_
+#ifndef BERTH_SERVICES_TLS_SPIFFE_ID_H_
+#define BERTH_SERVICES_TLS_SPIFFE_ID_H_
 
 #include <string>
 
@@ -37,4 +37,4 @@ absl::Status CheckTrustDomain(absl::string_view domain);
 
 }  // namespace berth::services
 
-#endif  // BERTH_SERVICES_PROCESS_SPIFFE_ID_H_
+#endif  // BERTH_SERVICES_TLS_SPIFFE_ID_H_

@@ -3,14 +3,14 @@
 //
 // Functions without state. ReadCertificateFiles reads files; all others are pure. Errors name the
 // file, the line if one is at fault, and what to do. No error has a byte of a key.
-#ifndef BERTH_SERVICES_PROCESS_CERTIFICATES_H_
-#define BERTH_SERVICES_PROCESS_CERTIFICATES_H_
+#ifndef BERTH_SERVICES_TLS_CERTIFICATES_H_
+#define BERTH_SERVICES_TLS_CERTIFICATES_H_
 
 #include <string>
 
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
-#include "services/process/spiffe_id.h"
+#include "services/tls/spiffe_id.h"
 
 namespace berth::services {
 
@@ -57,4 +57,4 @@ absl::Time CertificateEnd(const std::string& pem);
 
 }  // namespace berth::services
 
-#endif  // BERTH_SERVICES_PROCESS_CERTIFICATES_H_
+#endif  // BERTH_SERVICES_TLS_CERTIFICATES_H_

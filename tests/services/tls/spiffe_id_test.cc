@@ -1,5 +1,5 @@
 // Which texts are ids, and that each id has one spelling.
-#include "services/process/spiffe_id.h"
+#include "services/tls/spiffe_id.h"
 
 #include <gtest/gtest.h>
 

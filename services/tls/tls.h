@@ -4,8 +4,8 @@
 // every handshake. So gRPC never sees the files of the operator. Look checks them first, and hands
 // them over in memory (memfd_create), key and certificates at once. Files that do not pass change
 // nothing: what is in use stays in use. Thread-safe.
-#ifndef BERTH_SERVICES_PROCESS_TLS_H_
-#define BERTH_SERVICES_PROCESS_TLS_H_
+#ifndef BERTH_SERVICES_TLS_TLS_H_
+#define BERTH_SERVICES_TLS_TLS_H_
 
 #include <functional>
 #include <memory>
@@ -14,7 +14,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
-#include "services/process/certificates.h"
+#include "services/tls/certificates.h"
 
 namespace grpc {
 class ChannelCredentials;
@@ -77,4 +77,4 @@ void PassOnGrpcLog(Tls::Tell tell);
 
 }  // namespace berth::services
 
-#endif  // BERTH_SERVICES_PROCESS_TLS_H_
+#endif  // BERTH_SERVICES_TLS_TLS_H_

@@ -1,8 +1,8 @@
 // The check that gRPC makes of the other side's certificate, after TLS has verified the chain.
 //
 // Pure functions, and a factory that gives gRPC the check. Thread-safe.
-#ifndef BERTH_SERVICES_PROCESS_PEER_VERIFIER_H_
-#define BERTH_SERVICES_PROCESS_PEER_VERIFIER_H_
+#ifndef BERTH_SERVICES_TLS_PEER_VERIFIER_H_
+#define BERTH_SERVICES_TLS_PEER_VERIFIER_H_
 
 #include <functional>
 #include <memory>
@@ -29,4 +29,4 @@ std::shared_ptr<grpc::experimental::CertificateVerifier> MakePeerVerifier(
 
 }  // namespace berth::services
 
-#endif  // BERTH_SERVICES_PROCESS_PEER_VERIFIER_H_
+#endif  // BERTH_SERVICES_TLS_PEER_VERIFIER_H_

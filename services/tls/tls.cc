@@ -1,4 +1,4 @@
-#include "services/process/tls.h"
+#include "services/tls/tls.h"
 
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -21,7 +21,7 @@
 #include "placement/ground/boot_clock.h"
 #include "placement/ground/mutex.h"
 #include "placement/ground/status_macros.h"
-#include "services/process/peer_verifier.h"
+#include "services/tls/peer_verifier.h"
 
 namespace berth::services {
 namespace {

@@ -1,4 +1,4 @@
-#include "services/process/peer_verifier.h"
+#include "services/tls/peer_verifier.h"
 
 #include <algorithm>
 #include <atomic>
@@ -9,7 +9,7 @@
 #include "grpcpp/security/tls_certificate_verifier.h"
 #include "grpcpp/support/status.h"
 #include "placement/ground/boot_clock.h"
-#include "services/process/spiffe_id.h"
+#include "services/tls/spiffe_id.h"
 
 namespace berth::services {
 namespace {
