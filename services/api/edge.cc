@@ -112,7 +112,7 @@ grpc::Status CallRecorder::End(const Message& request, const Context& context,
 }
 
 void UnaryCall::End(const absl::Status& status) {
-  Finish(recorder_->End(*request_, *context_, status, begun_));
+  Finish(recorder_->End(*request_, *context_, EndingOf(open_, status), begun_));
 }
 
 Reactor* Edge::EndAtOnce(Context* context, const Message& request, placement::BootTime begun,
@@ -146,6 +146,7 @@ void Edge::Submit(placement::Command command, UnaryCall* call,
                   std::function<void(const WriteAnswer&)> fill,
                   std::function<bool(const absl::Status&)> refused) {
   placement::Ledger* const ledger = ledger_;
+  call->AnswerInAnyCase();
   ledger_->Submit(std::move(command), call->deadline(), call->cancelled(),
                   [ledger, call, fill = std::move(fill),
                    refused = std::move(refused)](const placement::Decision& decision) {

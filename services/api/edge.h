@@ -26,6 +26,7 @@
 #include "placement/ledger/ledger.h"
 #include "services/process/log.h"
 #include "services/process/metrics.h"
+#include "services/process/open_calls.h"
 #include "services/process/workers.h"
 #include "services/wire/form.h"
 #include "services/wire/write_answer.h"
@@ -80,7 +81,12 @@ class UnaryCall : public Reactor {
   // should end. Work that has waited in a queue checks this before it begins.
   absl::Status Listens() const;
   const std::shared_ptr<std::atomic<bool>>& cancelled() const { return cancelled_; }
-  // Ends the call with `status`. Called once, from any thread.
+  // To be called when what the call changes may have begun.
+  void AnswerInAnyCase() {
+    if (open_ != nullptr) open_->AnswerInAnyCase();
+  }
+  // Ends the call with `status`. Called once, from any thread. If the call was cancelled because the
+  // caller may not be here any more, ends it with this reason.
   void End(const absl::Status& status);
 
   void OnCancel() override { cancelled_->store(true); }
@@ -92,7 +98,8 @@ class UnaryCall : public Reactor {
   const google::protobuf::Message* const request_;
   const placement::BootTime begun_ = placement::BootNow();
   const placement::BootTime deadline_;
-  const std::shared_ptr<std::atomic<bool>> cancelled_ = std::make_shared<std::atomic<bool>>(false);
+  const OpenCallPtr open_ = OpenCall::Current();  // null: the connection has no TLS
+  const std::shared_ptr<std::atomic<bool>> cancelled_ = CancelledFlagOf(open_);
 };
 
 template <typename Request>

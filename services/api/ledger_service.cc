@@ -61,6 +61,7 @@ class LedgerService final : public pb::LedgerService::CallbackService {
     command.method = edge_->recorder().LoggedMethodOf(*request);
     command.body =
         placement::FindRequest{command.actor, request->request_id(), request->cancel_if_absent()};
+    call->AnswerInAnyCase();
     ledger->Submit(std::move(command), call->deadline(), call->cancelled(),
                    [ledger, call, response](const placement::Decision& decision) {
                      const placement::StatePtr state = ledger->Newest();
@@ -133,6 +134,8 @@ class LedgerService final : public pb::LedgerService::CallbackService {
     UnaryCall* const call = edge_->Begin(context, request);
     // On a worker of its own: no call that others may make keeps an operator from it.
     edge_->On(epoch_worker_, call, [this, call, request, response, actor = ActorOf(*context)] {
+      if (absl::Status gone = call->Listens(); !gone.ok()) return call->End(gone);
+      call->AnswerInAnyCase();
       call->End(StartEpochNow(actor, *request, response));
     });
     return call;

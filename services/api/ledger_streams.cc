@@ -13,6 +13,7 @@
 #include "services/process/caller.h"
 #include "services/process/digest.h"
 #include "services/process/gate.h"
+#include "services/process/open_calls.h"
 #include "services/process/status.h"
 #include "services/watch/entity_walk.h"
 #include "services/wire/import.h"
@@ -57,6 +58,7 @@ class ExportStream final : public grpc::ServerWriteReactor<pb::ExportLedgerRespo
   }
 
   void Continue() {
+    if (open_ != nullptr && !open_->ending().ok()) return End(open_->ending());
     if (walk_->done()) return End(absl::OkStatus());
     if (edge_->workers()->Submit([this] { WriteNext(); })) return;
     End(Overloaded("too many calls are waiting: begin the export again"));
@@ -77,11 +79,12 @@ class ExportStream final : public grpc::ServerWriteReactor<pb::ExportLedgerRespo
   }
 
   void End(const absl::Status& status) {
-    Finish(edge_->recorder().End(request_, *context_, status, begun_));
+    Finish(edge_->recorder().End(request_, *context_, EndingOf(open_, status), begun_));
   }
 
   Edge* const edge_;
   Context* const context_;
+  const OpenCallPtr open_ = OpenCall::Current();  // null: the connection has no TLS
   const pb::ExportLedgerRequest request_;
   const placement::BootTime begun_ = placement::BootNow();
   pb::Revision revision_;
@@ -175,6 +178,7 @@ class ImportStream final : public grpc::ServerReadReactor<pb::ImportLedgerReques
       command.asked = AskedBy(*first_, edge_->recorder().MethodOf(*first_));
     }
     const auto deadline = std::min(deadline_, placement::BootNow() + kImportDeadlineMax);
+    if (open_ != nullptr) open_->AnswerInAnyCase();
     edge_->ledger()->Submit(std::move(command), deadline, cancelled_,
                             [this](const placement::Decision& decision) { Answer(decision); });
   }
@@ -192,7 +196,7 @@ class ImportStream final : public grpc::ServerReadReactor<pb::ImportLedgerReques
   void End(const absl::Status& status) {
     place_->Leave(ticket_);
     const auto& request = first_.value_or(pb::ImportLedgerRequest());
-    Finish(edge_->recorder().End(request, *context_, status, begun_));
+    Finish(edge_->recorder().End(request, *context_, EndingOf(open_, status), begun_));
   }
 
   Edge* const edge_;
@@ -200,8 +204,9 @@ class ImportStream final : public grpc::ServerReadReactor<pb::ImportLedgerReques
   Context* const context_;
   pb::ImportLedgerResponse* const response_;
   const placement::BootTime begun_ = placement::BootNow();
-  const placement::BootTime deadline_;  // the caller's
-  const std::shared_ptr<std::atomic<bool>> cancelled_ = std::make_shared<std::atomic<bool>>(false);
+  const placement::BootTime deadline_;            // the caller's
+  const OpenCallPtr open_ = OpenCall::Current();  // null: the connection has no TLS
+  const std::shared_ptr<std::atomic<bool>> cancelled_ = CancelledFlagOf(open_);
   int64_t ticket_ = 0;                            // 0: another import has the place
   pb::ImportLedgerRequest message_;               // the message being read or handled
   std::optional<pb::ImportLedgerRequest> first_;  // the first message, without its entities

@@ -3,6 +3,7 @@
 #include "berth/placement/v1/report.grpc.pb.h"
 #include "services/api/services.h"
 #include "services/process/caller.h"
+#include "services/process/open_calls.h"
 #include "services/process/status.h"
 #include "services/report/session.h"
 
@@ -16,7 +17,11 @@ class ReportStream final : public grpc::ServerBidiReactor<pb::SessionRequest, pb
   ReportStream(ReportSessions* sessions, const Caller& caller)
       : session_(std::make_shared<ReportSession>(
             sessions, this, TrackerCertificate{caller.name, caller.not_after})) {
-    session_->Open();
+    const auto session = session_;
+    if (const OpenCallPtr& call = OpenCall::Current()) {
+      call->OnEnding([session](const absl::Status& why) { session->End(why); });
+    }
+    session->Open();
   }
 
   void Read(pb::SessionRequest* to) override { StartRead(to); }

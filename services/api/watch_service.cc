@@ -6,6 +6,7 @@
 #include "grpcpp/support/proto_buffer_reader.h"
 #include "grpcpp/support/server_callback.h"
 #include "services/api/services.h"
+#include "services/process/open_calls.h"
 #include "services/process/status.h"
 #include "services/watch/hub.h"
 
@@ -37,6 +38,9 @@ class WatchStream final : public grpc::ServerWriteReactor<ByteBuffer>, public Wa
     // Open may end the stream; the stream then deletes itself with its member watcher_. This copy
     // keeps the watcher alive.
     const WatcherPtr watcher = watcher_;
+    if (const OpenCallPtr& call = OpenCall::Current()) {
+      call->OnEnding([watcher](const absl::Status& why) { watcher->End(why); });
+    }
     if (parsed) return hub_->Open(watcher, request);
     watcher->End(InvalidField("request", "cannot be read as a WatchRequest"));
   }

@@ -33,18 +33,21 @@ absl::Time RememberedEnd(const std::string& pem) {
 }  // namespace
 
 Caller CallerOf(const grpc::ServerContextBase& context) {
-  Caller caller;
   const std::shared_ptr<const grpc::AuthContext> auth = context.auth_context();
-  if (auth == nullptr) return caller;
+  return auth == nullptr ? Caller() : CallerOn(*auth);
+}
+
+Caller CallerOn(const grpc::AuthContext& connection) {
+  Caller caller;
   // gRPC sets this property only if the certificate has exactly one URI.
-  const std::string uri = PropertyOf(*auth, GRPC_PEER_SPIFFE_ID_PROPERTY_NAME);
+  const std::string uri = PropertyOf(connection, GRPC_PEER_SPIFFE_ID_PROPERTY_NAME);
   if (uri.empty()) return caller;
   const auto id = ParseSpiffeId(uri);
   if (!id.ok()) return caller;
   caller.domain = id->domain;
   caller.role = id->role;
   caller.name = id->name;
-  caller.not_after = RememberedEnd(PropertyOf(*auth, GRPC_X509_PEM_CERT_PROPERTY_NAME));
+  caller.not_after = RememberedEnd(PropertyOf(connection, GRPC_X509_PEM_CERT_PROPERTY_NAME));
   return caller;
 }
 

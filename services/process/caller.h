@@ -14,6 +14,7 @@
 #include "absl/time/time.h"
 
 namespace grpc {
+class AuthContext;
 class ServerContextBase;
 }  // namespace grpc
 
@@ -35,6 +36,8 @@ struct Caller {
 // Returns the caller of a call. The only source is the URI in the certificate: neither its common
 // name nor its DNS names count. Not identified: the listener has no TLS.
 Caller CallerOf(const grpc::ServerContextBase& context);
+// Returns the caller on a connection.
+Caller CallerOn(const grpc::AuthContext& connection);
 
 // The time from now to the deadline of the call, at most `longest`. To be called once, when the
 // call arrives: the handler adds the result to the boot clock.

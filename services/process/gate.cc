@@ -15,12 +15,13 @@
 #include "grpcpp/server_context.h"
 #include "grpcpp/support/byte_buffer.h"
 #include "grpcpp/support/server_callback.h"
+#include "grpcpp/support/server_interceptor.h"
 #include "placement/ground/boot_clock.h"
 #include "placement/ground/check.h"
 #include "placement/values/refusal.h"
 #include "services/process/log.h"
-#include "services/tls/spiffe_id.h"
 #include "services/process/status.h"
+#include "services/tls/spiffe_id.h"
 
 namespace berth::services {
 
@@ -49,6 +50,7 @@ using grpc::internal::RpcServiceMethod;
 constexpr char kTrackerPackage[] = "berth.tracker.";
 constexpr char kTrackerDomain[] = "berth.tracker";
 constexpr char kGuardedPackages[] = "/berth.";
+constexpr char kHealth[] = "/grpc.health.";  // guarded, too
 
 // A stream that ends at once, before any message.
 template <typename Stream>
@@ -109,16 +111,6 @@ bool HasTls(const grpc::AuthContext* connection) {
   return !types.empty() && types[0] != "insecure";
 }
 
-// The caller on a connection. Unlike CallerOf, does not read when the certificate ends.
-Caller CallerOn(const grpc::AuthContext& connection) {
-  const auto uris = connection.FindPropertyValues(GRPC_PEER_SPIFFE_ID_PROPERTY_NAME);
-  Caller caller;
-  if (uris.size() != 1) return caller;
-  const auto id = ParseSpiffeId(absl::string_view(uris[0].data(), uris[0].size()));
-  if (id.ok()) caller = {id->domain, id->role, id->name, absl::InfiniteFuture()};
-  return caller;
-}
-
 grpc::Status DenialOf(const absl::Status& status, const std::string& method) {
   if (!absl::StartsWith(method, kTrackerPackage)) return PlacementStatus(status);
   return WireStatus(status.code(), status.message(), kTrackerDomain, *placement::RefusalOf(status));
@@ -141,12 +133,16 @@ class Gate::Handler final : public MethodHandler {
 
   void RunHandler(const HandlerParameter& call) override {
     const auto connection = call.server_context->auth_context();
-    const absl::Status status =
-        gate_->Check(connection.get(), CallerOf(*call.server_context), *access_);
+    const Caller caller = CallerOf(*call.server_context);
+    // Entered before the check: whoever is denied from now on is found here or there.
+    const OpenCallPtr open = caller.identified() ? Enter(call, caller, connection) : nullptr;
+    const absl::Status status = gate_->Check(connection.get(), caller, *access_);
+    const HandlerParameter entered = open == nullptr ? call : LeavesAtEnd(call, open);
     if (!status.ok()) {
-      return Deny(DenialOf(status, access_->method), guarded_->method_type(), call);
+      return Deny(DenialOf(status, access_->method), guarded_->method_type(), entered);
     }
-    Run(guarded_->handler(), guarded_->method_type(), call);
+    const BeginningOfCall beginning(open);
+    Run(guarded_->handler(), guarded_->method_type(), entered);
   }
 
   // Keeps the bytes for RunHandler, which gRPC always calls next.
@@ -156,6 +152,26 @@ class Gate::Handler final : public MethodHandler {
   }
 
  private:
+  OpenCallPtr Enter(const HandlerParameter& call, const Caller& caller,
+                    const std::shared_ptr<const grpc::AuthContext>& connection) {
+    auto open = std::make_shared<OpenCall>(call.call->call(), &access_->method, caller, connection);
+    gate_->calls_->Enter(open);
+    return open;
+  }
+
+  // `call`, which takes `open` out when it is over: gRPC then calls call_requester.
+  HandlerParameter LeavesAtEnd(const HandlerParameter& call, const OpenCallPtr& open) {
+    return {call.call,
+            call.server_context,
+            call.request,
+            call.status,
+            call.internal_data,
+            [calls = gate_->calls_, open, next = call.call_requester] {
+              calls->Leave(open);
+              next();
+            }};
+  }
+
   Gate* const gate_;
   const MethodAccess* const access_;
   const std::unique_ptr<RpcServiceMethod> guarded_;
@@ -185,6 +201,65 @@ class Gate::AllCalls final : public grpc::AuthMetadataProcessor {
   Gate* const gate_;
 };
 
+// A call of a service that gRPC brings. Such a call passes no Handler, so this interceptor enters it
+// when its metadata have come. gRPC destroys the interceptor when the call is over.
+class Gate::ForeignCall final : public grpc::experimental::Interceptor {
+ public:
+  ForeignCall(Gate* gate, const MethodAccess* access, grpc::ServerContextBase* context)
+      : gate_(gate), access_(access), context_(context) {}
+  ~ForeignCall() override {
+    if (open_ != nullptr) gate_->calls_->Leave(open_);
+  }
+
+  void Intercept(grpc::experimental::InterceptorBatchMethods* batch) override {
+    using grpc::experimental::InterceptionHookPoints;
+    if (open_ == nullptr &&
+        batch->QueryInterceptionHookPoint(InterceptionHookPoints::POST_RECV_INITIAL_METADATA)) {
+      Enter();
+    }
+    batch->Proceed();
+  }
+
+ private:
+  void Enter() {
+    const auto connection = context_->auth_context();
+    const Caller caller = CallerOf(*context_);
+    if (!caller.identified()) return;
+    open_ = std::make_shared<OpenCall>(context_->c_call(), &access_->method, caller, connection);
+    gate_->calls_->Enter(open_);
+    // The Processor has asked before the call was entered.
+    const absl::Status still = gate_->admission_->Check(caller, connection.get(), absl::Now());
+    if (!still.ok()) open_->End(still, placement::BootNow());
+  }
+
+  Gate* const gate_;
+  const MethodAccess* const access_;
+  grpc::ServerContextBase* const context_;
+  OpenCallPtr open_;
+};
+
+class Gate::ForeignCalls final : public grpc::experimental::ServerInterceptorFactoryInterface {
+ public:
+  explicit ForeignCalls(Gate* gate) : gate_(gate) {}
+
+  grpc::experimental::Interceptor* CreateServerInterceptor(
+      grpc::experimental::ServerRpcInfo* info) override {
+    const absl::string_view method = info->method();
+    if (absl::StartsWith(method, kGuardedPackages) || absl::StartsWith(method, kHealth)) {
+      return nullptr;
+    }
+    const MethodAccess* const access = gate_->table_.Find(info->method());
+    return access == nullptr ? nullptr : new ForeignCall(gate_, access, info->server_context());
+  }
+
+ private:
+  Gate* const gate_;
+};
+
+std::unique_ptr<grpc::experimental::ServerInterceptorFactoryInterface> Gate::Interceptors() {
+  return std::make_unique<ForeignCalls>(this);
+}
+
 void Gate::Guard(grpc::Service* service) {
   for (std::unique_ptr<RpcServiceMethod>& method : MethodsIn(service)) {
     const MethodAccess* const access = table_.Find(method->name());
@@ -212,13 +287,8 @@ absl::Status Gate::Check(const grpc::AuthContext* connection, const Caller& call
                                     "the certificate names no identity: it needs exactly one URI, "
                                     "spiffe://DOMAIN/ROLE/NAME"));
   }
-  if (absl::Now() >= caller.not_after) {
-    return Denied(caller, method,
-                  placement::Refuse(absl::StatusCode::kUnauthenticated, "UNAUTHENTICATED",
-                                    "the certificate with which the connection was opened has "
-                                    "expired"));
-  }
-  absl::Status status = method.Permit(RoleOf(caller.role));
+  absl::Status status = admission_->Check(caller, connection, absl::Now());
+  if (status.ok()) status = method.Permit(RoleOf(caller.role));
   if (status.ok()) return status;
   return Denied(caller, method, std::move(status));
 }

@@ -14,14 +14,19 @@
 
 #include "absl/status/status.h"
 #include "services/access/table.h"
+#include "services/process/admission.h"
 #include "services/process/caller.h"
 #include "services/process/log.h"
+#include "services/process/open_calls.h"
 
 namespace grpc {
 class AuthContext;
 class AuthMetadataProcessor;
 class ServerContextBase;
 class Service;
+namespace experimental {
+class ServerInterceptorFactoryInterface;
+}  // namespace experimental
 }  // namespace grpc
 
 namespace berth::services {
@@ -33,6 +38,9 @@ std::string ActorOf(const grpc::ServerContextBase& context);
 
 class Gate {
  public:
+  // Enters the calls of connections with TLS into `calls`. Both must outlive the Gate.
+  Gate(const Admission* admission, OpenCalls* calls) : admission_(admission), calls_(calls) {}
+
   // Puts the gate before every method of `service`.
   // REQUIRES: the service has only callback methods, all of them are in AccessTable, and no server
   // has the service yet.
@@ -41,9 +49,14 @@ class Gate {
   // Denies calls of reflection, channelz and health to callers whose roles do not allow them, and
   // all calls to callers whose certificate names no identity. Calls of guarded services pass.
   std::shared_ptr<grpc::AuthMetadataProcessor> Processor();
+  // Enters the calls of reflection and channelz, which Guard does not see. To be given to the server
+  // with the Processor.
+  std::unique_ptr<grpc::experimental::ServerInterceptorFactoryInterface> Interceptors();
 
-  // OK if the caller may call `method`. A caller without TLS may call everything. Fails with
-  //   UNAUTHENTICATED / UNAUTHENTICATED         the certificate names no identity, or it has expired
+  // OK if the caller may call `method`. A caller without TLS may call everything. Fails, in this
+  // order, with
+  //   UNAUTHENTICATED / UNAUTHENTICATED         the certificate names no identity
+  //   the failures of Admission::Check
   //   PERMISSION_DENIED / ROLE_NOT_PERMITTED    the role may not call the method
   absl::Status Check(const grpc::AuthContext* connection, const Caller& caller,
                      const MethodAccess& method);
@@ -51,9 +64,13 @@ class Gate {
  private:
   class Handler;
   class AllCalls;
+  class ForeignCall;
+  class ForeignCalls;
 
   absl::Status Denied(const Caller& caller, const MethodAccess& method, absl::Status why);
 
+  const Admission* const admission_;
+  OpenCalls* const calls_;
   const AccessTable& table_ = AccessTable::Get();
   LinePace pace_{absl::Seconds(1)};  // by caller
 };

@@ -1,6 +1,8 @@
 #include "services/process/server.h"
 
+#include <climits>
 #include <fstream>
+#include <memory>
 #include <thread>
 #include <utility>
 
@@ -13,13 +15,17 @@
 #include "grpcpp/impl/service_type.h"
 #include "grpcpp/server.h"
 #include "grpcpp/server_builder.h"
+#include "grpcpp/support/server_interceptor.h"
 #include "placement/ground/boot_clock.h"
 #include "placement/ground/check.h"
 #include "placement/ground/status_macros.h"
 #include "services/process/access_service.h"
+#include "services/process/admission.h"
 #include "services/process/caller.h"
 #include "services/process/gate.h"
 #include "services/process/log.h"
+#include "services/process/loops.h"
+#include "services/process/open_calls.h"
 
 namespace berth::services {
 namespace {
@@ -34,6 +40,8 @@ constexpr int kPingIntervalMinMilliseconds = 20'000;
 // heartbeat fits into the first size; a connection that sends claims without a pause soon has tens
 // of KiB. gRPC uses this setting only without its experiment of fixed chunks; see libraries.cc.
 constexpr int kFirstReadBytes = 1024;
+// Together with the time that a call gets to end itself it is less than a second.
+constexpr absl::Duration kSweepStep = absl::Milliseconds(200);
 
 std::string HostOf(const std::string& address) { return address.substr(0, address.rfind(':')); }
 
@@ -98,6 +106,12 @@ bool IsLoopback(const std::string& address) {
 
 absl::Status CheckListeners(const ServerOptions& options) {
   if (options.listen.empty()) return absl::InvalidArgumentError("--listen names no address");
+  if (options.connection_age_max < absl::Seconds(1) ||
+      options.connection_age_max > absl::Hours(24)) {
+    return absl::InvalidArgumentError(absl::StrCat("--connection-age-max is ",
+                                                   absl::FormatDuration(options.connection_age_max),
+                                                   ", but must be 1s to 24h"));
+  }
   const bool reachable = options.tls.given() || options.insecure_listen;
   for (const std::string& address : options.listen) {
     BERTH_RETURN_IF_ERROR(CheckAddress(address, reachable));
@@ -105,9 +119,68 @@ absl::Status CheckListeners(const ServerOptions& options) {
   return absl::OkStatus();
 }
 
+namespace {
+
+// Ends the calls of callers who may not be here any more.
+class Sweeper {
+ public:
+  Sweeper(const Admission* admission, OpenCalls* calls) : admission_(admission), calls_(calls) {}
+
+  // One step. Asks all of Admission only if its answers may have changed.
+  void Sweep() {
+    const int64_t version = admission_->version();
+    const bool all = std::exchange(version_, version) != version;
+    const absl::Time now = absl::Now();
+    calls_->EndWhere(
+        [&](const OpenCall& call) {
+          return all ? admission_->Check(call.caller(), call.connection(), now)
+                     : CheckExpiry(call.caller(), now);
+        },
+        [this](const OpenCall& call, const absl::Status& why) { Tell(call, why); },
+        placement::BootNow());
+  }
+
+ private:
+  void Tell(const OpenCall& call, const absl::Status& why) {
+    const std::string actor = ActorOf(call.caller());
+    int64_t omitted = 0;
+    if (!pace_.Lets(actor, placement::BootNow(), &omitted)) return;
+    Log(LogLevel::kWarning, "an open call was ended",
+        {{"caller", actor},
+         {"method", call.method()},
+         {"why", std::string(why.message())},
+         {"omitted", omitted}});
+  }
+
+  const Admission* const admission_;
+  OpenCalls* const calls_;
+  int64_t version_ = 0;
+  LinePace pace_{absl::Seconds(1)};  // by caller
+};
+
+}  // namespace
+
 class Server::Impl {
  public:
-  explicit Impl(const ServerOptions& given) : options(given) {}
+  Impl(const ServerOptions& given, const Tls* tls) : options(given), admission(tls) {}
+
+  // Asks the gate about all calls of connections with TLS, and ends them when it is time.
+  void Secure(const std::shared_ptr<grpc::ServerCredentials>& credentials,
+              grpc::ServerBuilder* builder) {
+    credentials->SetAuthMetadataProcessor(gate.Processor());
+    std::vector<std::unique_ptr<grpc::experimental::ServerInterceptorFactoryInterface>> creators;
+    creators.push_back(gate.Interceptors());
+    builder->experimental().SetInterceptorCreators(std::move(creators));
+    builder->AddChannelArgument(
+        GRPC_ARG_MAX_CONNECTION_AGE_MS,
+        static_cast<int>(absl::ToInt64Milliseconds(options.connection_age_max)));
+    // Open calls go on: they are ended by their certificate, with a reason.
+    builder->AddChannelArgument(GRPC_ARG_MAX_CONNECTION_AGE_GRACE_MS, INT_MAX);
+    sweeping = std::make_unique<Loop>("calls", [this] {
+      sweeper.Sweep();
+      return kSweepStep;
+    });
+  }
 
   // Registers `services` and those that every server has, all behind the gate.
   void Offer(std::vector<grpc::Service*> services, grpc::ServerBuilder* builder) {
@@ -120,16 +193,21 @@ class Server::Impl {
   }
 
   const ServerOptions options;
-  Gate gate;  // before the services, whose handlers use it
+  const Admission admission;
+  OpenCalls calls;
+  Sweeper sweeper{&admission, &calls};
+  Gate gate{&admission, &calls};  // before the services, whose handlers use it
   Health health;
   const std::unique_ptr<grpc::Service> access = MakeAccessService();
   std::vector<std::string> addresses;
   std::unique_ptr<grpc::Server> server;
+  std::unique_ptr<Loop> sweeping;  // null: no TLS
 };
 
 Server::Server(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 Server::~Server() {
   impl_->health.Stop();
+  impl_->sweeping.reset();
   if (impl_->server != nullptr) impl_->server->Shutdown(Within(absl::ZeroDuration()));
 }
 
@@ -140,13 +218,13 @@ absl::StatusOr<std::unique_ptr<Server>> Server::Start(const ServerOptions& optio
   BERTH_RETURN_IF_ERROR(CheckListeners(options));
   grpc::reflection::InitProtoReflectionServerBuilderPlugin();
   grpc::channelz::experimental::InitChannelzService();
-  auto impl = std::make_unique<Impl>(options);
+  auto impl = std::make_unique<Impl>(options, tls);
   grpc::ServerBuilder builder;
   SetLimits(options, &builder);
   LeaveOutUnused(&builder);
   const std::shared_ptr<grpc::ServerCredentials> credentials =
       tls == nullptr ? grpc::InsecureServerCredentials() : tls->ForServer();
-  if (tls != nullptr) credentials->SetAuthMetadataProcessor(impl->gate.Processor());
+  if (tls != nullptr) impl->Secure(credentials, &builder);
   std::vector<int> ports(options.listen.size(), 0);
   for (size_t i = 0; i < ports.size(); ++i) {
     builder.AddListeningPort(options.listen[i], credentials, &ports[i]);

@@ -24,7 +24,10 @@ struct ServerOptions {
   TlsSettings tls;                  // if given, every listener demands client certificates
   std::string address_file;         // file for the addresses, one a line; empty: no file
   int message_mib_max = 4;
-  int streams_max = 1024;                             // open calls of one connection
+  int streams_max = 1024;  // open calls of one connection
+  // With TLS: a connection that is older gets no new calls, so that clients open another one, with
+  // their present certificate. Calls that are open on it go on without a limit.
+  absl::Duration connection_age_max = absl::Minutes(30);
   absl::Duration drain_delay = absl::ZeroDuration();  // time to accept calls after NOT_SERVING
   absl::Duration drain_max = absl::Seconds(25);       // how long running calls may go on
 };
@@ -38,7 +41,9 @@ absl::Status CheckListeners(const ServerOptions& options);
 
 class Server {
  public:
-  // Listens and answers. `tls` is null exactly if options.tls is not given. Fails with
+  // Listens and answers. `tls` is null exactly if options.tls is not given; it must outlive the
+  // server. With TLS the server ends the calls of callers who may not be here any more, within a
+  // second after Admission says so. Fails with
   //   kFailedPrecondition  an address can be reached by other machines, without TLS and without
   //                        `insecure_listen`
   //   kUnavailable         an address cannot be used

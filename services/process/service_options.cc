@@ -23,6 +23,10 @@ void AddServiceOptions(ServiceOptions* options, Config* config) {
       "Without TLS: allow addresses that other machines can reach, although callers are not "
       "identified");
   AddTlsOptions(&options->tls, config);
+  config->Add(
+      "connection-age-max", &options->connection_age_max,
+      "With TLS: a connection that is older gets no new calls, so that clients open another "
+      "one with their present certificate; open calls go on");
   config->Add("address-file", &options->address_file,
               "File to which to write the addresses on which gRPC is served");
   config->Add("metrics-listen", &options->metrics_listen,

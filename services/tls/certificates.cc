@@ -9,6 +9,7 @@
 #include <cstring>
 #include <ctime>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "absl/strings/match.h"
@@ -223,9 +224,10 @@ struct FreeStore {
   void operator()(STACK_OF(X509) * stack) const { sk_X509_free(stack); }
 };
 
-// Checks for one purpose that `chain` leads to one of `cas`, in the way gRPC does it.
-absl::Status CheckChain(const CertificateTexts& files, const std::vector<Certificate>& chain,
-                        const std::vector<Certificate>& cas, int purpose, absl::Time now) {
+// What keeps `chain` from leading to one of `cas` for `purpose`, in the way gRPC checks it; empty:
+// nothing. Without `now` no certificate is too old or too young.
+std::string ChainFault(const std::vector<Certificate>& chain, const std::vector<Certificate>& cas,
+                       int purpose, std::optional<absl::Time> now) {
   const std::unique_ptr<X509_STORE, FreeStore> store(X509_STORE_new());
   const std::unique_ptr<STACK_OF(X509), FreeStore> between(sk_X509_new_null());
   const std::unique_ptr<X509_STORE_CTX, FreeStore> context(X509_STORE_CTX_new());
@@ -234,18 +236,29 @@ absl::Status CheckChain(const CertificateTexts& files, const std::vector<Certifi
   X509_STORE_set_flags(store.get(), X509_V_FLAG_PARTIAL_CHAIN | X509_V_FLAG_TRUSTED_FIRST);
   X509_STORE_CTX_init(context.get(), store.get(), chain[0].get(), between.get());
   X509_STORE_CTX_set_purpose(context.get(), purpose);
-  X509_STORE_CTX_set_time(context.get(), 0, absl::ToTimeT(now));
+  if (now) {
+    X509_STORE_CTX_set_time(context.get(), 0, absl::ToTimeT(*now));
+  } else {
+    X509_STORE_CTX_set_flags(context.get(), X509_V_FLAG_NO_CHECK_TIME);
+  }
   const bool good = X509_verify_cert(context.get()) == 1;
   const int error = X509_STORE_CTX_get_error(context.get());
   ERR_clear_error();
-  if (good) return absl::OkStatus();
+  if (good) return "";
   const int depth = X509_STORE_CTX_get_error_depth(context.get());
-  return BadFile(
-      "the certificate", files.certificate,
-      absl::StrCat("does not pass as the certificate of a ",
-                   purpose == X509_PURPOSE_SSL_SERVER ? "server" : "client", " with the CAs in ",
-                   files.ca, ": ", X509_verify_cert_error_string(error), " (certificate ",
-                   depth + 1, " of the chain)"));
+  return absl::StrCat(X509_verify_cert_error_string(error), " (certificate ", depth + 1,
+                      " of the chain)");
+}
+
+// Checks for one purpose that `chain` leads to one of `cas`.
+absl::Status CheckChain(const CertificateTexts& files, const std::vector<Certificate>& chain,
+                        const std::vector<Certificate>& cas, int purpose, absl::Time now) {
+  const std::string fault = ChainFault(chain, cas, purpose, now);
+  if (fault.empty()) return absl::OkStatus();
+  return BadFile("the certificate", files.certificate,
+                 absl::StrCat("does not pass as the certificate of a ",
+                              purpose == X509_PURPOSE_SSL_SERVER ? "server" : "client",
+                              " with the CAs in ", files.ca, ": ", fault));
 }
 
 // The certificates as PEM, without what else their file has.
@@ -298,6 +311,15 @@ absl::StatusOr<CheckedCertificates> CheckCertificates(const CertificateTexts& fi
   checked.texts = {PemOf(chain), key.text, PemOf(cas)};
   checked.not_after = TimeOfAsn1(X509_get0_notAfter(own));
   return checked;
+}
+
+absl::Status CheckClientChain(const std::string& chain, const std::string& cas) {
+  BERTH_ASSIGN_OR_RETURN(const std::vector<Certificate> sent,
+                         ReadCertificates("the certificate", "of the client", chain));
+  BERTH_ASSIGN_OR_RETURN(const std::vector<Certificate> trusted,
+                         ReadCertificates("the CA file", "in use", cas));
+  const std::string fault = ChainFault(sent, trusted, X509_PURPOSE_SSL_CLIENT, std::nullopt);
+  return fault.empty() ? absl::OkStatus() : absl::InvalidArgumentError(fault);
 }
 
 absl::Time CertificateEnd(const std::string& pem) {

@@ -52,6 +52,11 @@ absl::StatusOr<CheckedCertificates> CheckCertificates(const CertificateTexts& fi
                                                       const CertificateTexts& texts,
                                                       const CertificateUse& use, absl::Time now);
 
+// OK if the first certificate in `chain` leads to one in `cas`, over the others in `chain`, as that
+// of a client; from when to when they are valid does not count. Both are PEM. kInvalidArgument
+// otherwise, with the reason.
+absl::Status CheckClientChain(const std::string& chain, const std::string& cas);
+
 // Returns when the first certificate in `pem` ends; InfinitePast if there is none.
 absl::Time CertificateEnd(const std::string& pem);
 

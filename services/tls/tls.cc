@@ -19,6 +19,7 @@
 #include "grpcpp/security/tls_certificate_provider.h"
 #include "grpcpp/security/tls_credentials_options.h"
 #include "placement/ground/boot_clock.h"
+#include "placement/ground/check.h"
 #include "placement/ground/mutex.h"
 #include "placement/ground/status_macros.h"
 #include "services/tls/peer_verifier.h"
@@ -27,6 +28,8 @@ namespace berth::services {
 namespace {
 
 using grpc::experimental::FileWatcherCertificateProvider;
+using grpc::experimental::IdentityKeyCertPair;
+using grpc::experimental::StaticDataCertificateProvider;
 
 constexpr unsigned int kRefreshSeconds = 1;
 
@@ -142,15 +145,18 @@ class Tls::Impl {
     if (*read == in_use) return absl::OkStatus();
     BERTH_ASSIGN_OR_RETURN(const CheckedCertificates checked,
                            CheckCertificates(settings.files, *read, use, absl::Now()));
-    BERTH_RETURN_IF_ERROR(files.Replace(checked.texts));
+    if (use.server) BERTH_RETURN_IF_ERROR(files.Replace(checked.texts));
+    if (checked.texts.ca != handed_over.ca) ++ca_changes;
+    ++renewals;
     in_use = *std::move(read);
+    handed_over = checked.texts;
     not_after = checked.not_after;
     fresh = true;
     return absl::OkStatus();
   }
 
+  // Sets all but the provider of the certificates.
   void Set(grpc::experimental::TlsCredentialsOptions* options, std::vector<std::string> roles) {
-    options->set_certificate_provider(provider);
     options->watch_root_certs();
     options->watch_identity_key_cert_pairs();
     options->set_certificate_verifier(
@@ -161,10 +167,15 @@ class Tls::Impl {
   const TlsSettings settings;
   const CertificateUse use;
   const Tell tell;
-  std::shared_ptr<FileWatcherCertificateProvider> provider;  // constant after Open
-  placement::Mutex mutex;
+  // Gives listeners what `files` have. Constant after Open. Null: `use` is not that of a server.
+  std::shared_ptr<FileWatcherCertificateProvider> provider;
+  mutable placement::Mutex mutex;
   HandedOver files ABSL_GUARDED_BY(mutex);
-  CertificateTexts in_use ABSL_GUARDED_BY(mutex);  // as they were read
+  CertificateTexts in_use ABSL_GUARDED_BY(mutex);       // as they were read
+  CertificateTexts handed_over ABSL_GUARDED_BY(mutex);  // what of them gRPC has
+  // The first take-over, by Open, makes them 0. Changed under the mutex.
+  std::atomic<int64_t> renewals{-1};
+  std::atomic<int64_t> ca_changes{-1};
   absl::Time not_after ABSL_GUARDED_BY(mutex);
   bool fresh ABSL_GUARDED_BY(mutex) = false;   // taken over, and not told yet
   std::string refused ABSL_GUARDED_BY(mutex);  // why the last look refused the files
@@ -182,9 +193,11 @@ absl::StatusOr<std::unique_ptr<Tls>> Tls::Open(const TlsSettings& settings, Cert
     placement::MutexLock lock(&impl->mutex);
     BERTH_RETURN_IF_ERROR(impl->TakeOver());
     impl->fresh = false;
-    const std::string pair = impl->files.pair.path();
-    impl->provider = std::make_shared<FileWatcherCertificateProvider>(
-        pair, pair, impl->files.ca.path(), kRefreshSeconds);
+    if (impl->use.server) {
+      const std::string pair = impl->files.pair.path();
+      impl->provider = std::make_shared<FileWatcherCertificateProvider>(
+          pair, pair, impl->files.ca.path(), kRefreshSeconds);
+    }
   }
   return std::unique_ptr<Tls>(new Tls(std::move(impl)));
 }
@@ -218,7 +231,20 @@ absl::Time Tls::not_after() const {
   return impl_->not_after;
 }
 
+int64_t Tls::renewals() const { return impl_->renewals.load(); }
+int64_t Tls::ca_changes() const { return impl_->ca_changes.load(); }
+
+absl::Status Tls::CheckTrust(const std::string& chain) const {
+  std::string cas;
+  {
+    placement::MutexLock lock(&impl_->mutex);
+    cas = impl_->handed_over.ca;
+  }
+  return CheckClientChain(chain, cas);
+}
+
 std::shared_ptr<grpc::ServerCredentials> Tls::ForServer() {
+  BERTH_CHECK(impl_->provider != nullptr);  // the caller opened certificates of a server
   grpc::experimental::TlsServerCredentialsOptions options(impl_->provider);
   options.set_cert_request_type(GRPC_SSL_REQUEST_AND_REQUIRE_CLIENT_CERTIFICATE_AND_VERIFY);
   impl_->Set(&options, {});
@@ -226,7 +252,14 @@ std::shared_ptr<grpc::ServerCredentials> Tls::ForServer() {
 }
 
 std::shared_ptr<grpc::ChannelCredentials> Tls::ForChannel(std::vector<std::string> roles) {
+  CertificateTexts texts;
+  {
+    placement::MutexLock lock(&impl_->mutex);
+    texts = impl_->handed_over;
+  }
   grpc::experimental::TlsChannelCredentialsOptions options;
+  options.set_certificate_provider(std::make_shared<StaticDataCertificateProvider>(
+      texts.ca, std::vector<IdentityKeyCertPair>{{texts.key, texts.certificate}}));
   impl_->Set(&options, std::move(roles));
   return grpc::experimental::TlsCredentials(options);
 }

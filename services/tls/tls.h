@@ -48,21 +48,32 @@ class Tls {
   ~Tls();
 
   // Reads the files again, and puts them to use if they have changed and pass the checks. New
-  // connections use them within two seconds; open connections stay. To be called every second. Files
-  // that do not pass are told once, at the second look that finds them like this, because the first
-  // look may come while somebody writes them.
+  // connections to a listener use them within two seconds; open connections stay. To be called every
+  // second. Files that do not pass are told once, at the second look that finds them like this,
+  // because the first look may come while somebody writes them.
   void Look();
 
   // The end of the certificate in use.
   absl::Time not_after() const;
+  // How many times Look has put new files to use.
+  int64_t renewals() const;
+  // How many times of these the CAs changed.
+  int64_t ca_changes() const;
+
+  // OK if `chain`, which a client has sent, leads to a CA that is trusted now; times do not count.
+  // kInvalidArgument otherwise, with the reason. `chain`: the client's certificate, then those that
+  // lead to the CA, all as PEM.
+  absl::Status CheckTrust(const std::string& chain) const;
 
   // Credentials of a listener. It demands a certificate of every client, with exactly one URI, an id
-  // in the trust domain.
+  // in the trust domain. REQUIRES: the CertificateUse of Open has `server`.
   std::shared_ptr<grpc::ServerCredentials> ForServer();
 
-  // Credentials of a channel. The certificate of the server must have exactly one URI, an id in the
-  // trust domain with one of `roles`. Its common name and its DNS names do not count, and neither
-  // does the address.
+  // Credentials of a channel, with the certificate that is in use now. When renewals() has changed,
+  // the owner of the channel opens another one with new credentials: gRPC would keep the connection
+  // of the old channel, and with it the old certificate. The certificate of the server must have
+  // exactly one URI, an id in the trust domain with one of `roles`. Its common name and its DNS
+  // names do not count, and neither does the address.
   std::shared_ptr<grpc::ChannelCredentials> ForChannel(std::vector<std::string> roles);
 
  private:

@@ -9,6 +9,7 @@
 #include "grpcpp/grpcpp.h"
 #include "services/process/caller.h"
 #include "services/process/log.h"
+#include "services/process/open_calls.h"
 #include "services/tracker/claim_messages.h"
 #include "tracker/claims/refusal.h"
 #include "tracker/ground/boot_clock.h"
@@ -64,6 +65,10 @@ class ClaimCalls::Call final : public grpc::ServerUnaryReactor {
         counts_(calls->counts_),
         deadline_(begun_ + absl::ToChronoNanoseconds(TimeLeft(*context, kCallMax))) {}
 
+  // To be called before the call waits for a node: what it changes may have begun from then on.
+  void AnswerInAnyCase() {
+    if (open_ != nullptr) open_->AnswerInAnyCase();
+  }
   void End(const absl::Status& status) {
     const grpc::Status wire = ClaimStatus(status);
     metrics_->Record(wire.error_code(), absl::FromChrono(BootClock::now() - begun_));
@@ -102,7 +107,8 @@ class ClaimCalls::Call final : public grpc::ServerUnaryReactor {
   const std::shared_ptr<Counts> counts_;
   const tracker::MonotonicTime begun_ = BootClock::now();
   const tracker::MonotonicTime deadline_;
-  const std::shared_ptr<std::atomic<bool>> cancelled_ = std::make_shared<std::atomic<bool>>(false);
+  const OpenCallPtr open_ = OpenCall::Current();  // null: the connection has no TLS
+  const std::shared_ptr<std::atomic<bool>> cancelled_ = CancelledFlagOf(open_);
 };
 
 ClaimCalls::ClaimCalls(TrackerHost* host, Metrics* metrics)
@@ -112,6 +118,7 @@ ClaimCalls::ClaimCalls(TrackerHost* host, Metrics* metrics)
 }
 
 void ClaimCalls::Run(Call* call, const tracker::Uuid& node_uuid, Work work) {
+  call->AnswerInAnyCase();
   for (size_t i = 0; i < threads_.size(); ++i) {
     tracker::Node* const node = host_->runners()[i]->node();
     const std::optional<tracker::NodeIdentity> identity = node->identity();

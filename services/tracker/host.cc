@@ -228,6 +228,13 @@ void TrackerHost::TickUplink() {
   if (uplink_ != nullptr) uplink_->Tick();
 }
 
+void TrackerHost::RenewUplink(std::shared_ptr<grpc::ChannelCredentials> credentials,
+                              absl::Duration within) {
+  tracker::MutexLock lock(&mutex_);
+  if (uplink_ == nullptr) return;
+  uplink_->Renew(std::move(credentials), absl::ToChronoNanoseconds(within));
+}
+
 bool TrackerHost::SetDisabled(bool disabled) {
   tracker::MutexLock lock(&mutex_);
   if (uplink_ != nullptr) uplink_->SetDisabled(disabled);

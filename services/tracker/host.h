@@ -58,6 +58,8 @@ class TrackerHost {
   void NotifyUplink();
   // Lets the uplink do what is late. To be called every second (see Uplink::Tick).
   void TickUplink();
+  // As Uplink::Renew. Does nothing before Connect().
+  void RenewUplink(std::shared_ptr<grpc::ChannelCredentials> credentials, absl::Duration within);
   // Makes placement disable the service, or takes that back. Lasts until the process ends. False if
   // Connect() has not been called yet; then nothing was done.
   bool SetDisabled(bool disabled);

@@ -3,6 +3,7 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstdio>
 #include <functional>
@@ -19,8 +20,8 @@
 #include "services/process/loops.h"
 #include "services/process/metrics.h"
 #include "services/process/server.h"
-#include "services/tls/tls.h"
 #include "services/process/version.h"
+#include "services/tls/tls.h"
 #include "services/tracker/host.h"
 #include "services/tracker/reload.h"
 #include "services/tracker/service.h"
@@ -33,6 +34,7 @@ namespace berth::services {
 namespace {
 
 constexpr char kServiceName[] = "berth.tracker.v1.TrackerService";
+constexpr absl::Duration kRenewalSpread = absl::Minutes(1);
 
 // The signals that this process receives with sigtimedwait.
 sigset_t Signals() {
@@ -84,6 +86,32 @@ tracker::Uplink::Options UplinkOptions(const TrackerOptions& options, const Trac
   return uplink;
 }
 
+// Gives the uplink each new certificate of this process.
+class Renewals {
+ public:
+  explicit Renewals(Tls* tls) : tls_(tls) { Note(); }
+
+  // To be called every second.
+  void Tick(TrackerHost* host) {
+    if (tls_ == nullptr || tls_->renewals() == seen_) return;
+    // Trackers that get certificates at the same time must not come back at the same time.
+    const absl::Duration left = std::max(ends_at_ - absl::Now(), absl::ZeroDuration());
+    Note();
+    host->RenewUplink(tls_->ForChannel({kPlacementRole}), std::min(left / 2, kRenewalSpread));
+  }
+
+ private:
+  void Note() {
+    if (tls_ == nullptr) return;
+    seen_ = tls_->renewals();
+    ends_at_ = tls_->not_after();
+  }
+
+  Tls* const tls_;  // null: no TLS
+  int64_t seen_ = 0;
+  absl::Time ends_at_;  // the end of the certificate that was seen last
+};
+
 // Calls `tick` every second and `reload` for every SIGHUP, and returns at SIGTERM or SIGINT.
 void ServeUntilStopped(const std::function<void()>& tick, const std::function<void()>& reload) {
   const sigset_t signals = Signals();
@@ -97,7 +125,7 @@ void ServeUntilStopped(const std::function<void()>& tick, const std::function<vo
 
 // Reports to placement and answers calls until a signal stops the process. Returns the exit code.
 int RunUntilStopped(tracker::Uplink::Options uplink, TrackerHost* host, Server* server,
-                    const std::function<void(TrackerHost*)>& reload) {
+                    Renewals* renewals, const std::function<void(TrackerHost*)>& reload) {
   server->health().Set("", true);
   server->health().Set(kServiceName, true);
   Log(LogLevel::kInfo, "serving",
@@ -110,7 +138,11 @@ int RunUntilStopped(tracker::Uplink::Options uplink, TrackerHost* host, Server* 
     refused = true;
     kill(getpid(), SIGTERM);
   });
-  ServeUntilStopped([host] { host->TickUplink(); }, [&] { reload(host); });
+  const auto tick = [&] {
+    renewals->Tick(host);
+    host->TickUplink();
+  };
+  ServeUntilStopped(tick, [&] { reload(host); });
   Log(LogLevel::kInfo, "stopping");
   server->Drain([host] { host->Stop(); });
   Log(LogLevel::kInfo, "stopped");
@@ -144,10 +176,12 @@ int Serve(const TrackerSettings& settings, const std::function<void(TrackerHost*
     if (!address.ok()) return Fail(address.status());
     Log(LogLevel::kInfo, "metrics are served", {{"address", *address}});
   }
+  Renewals renewals(
+      tls->get());  // before the files are looked at, and before the uplink has credentials
   const std::unique_ptr<Loop> certificates = FollowCertificates(tls->get());
   return RunUntilStopped(
       UplinkOptions(options, host, *machine_id, incarnation, **server, tls->get()), &host,
-      server->get(), [&](TrackerHost* reloaded) {
+      server->get(), &renewals, [&](TrackerHost* reloaded) {
         if (*tls != nullptr) (*tls)->Look();
         reload(reloaded);
       });

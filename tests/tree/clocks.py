@@ -15,6 +15,7 @@ WALL_CLOCK = {
     "services/cli/commands/provider.cc": "ages of stored times, for people",
     "services/process/gate.cc": "the end of a certificate",
     "services/process/log.cc": "the log",
+    "services/process/server.cc": "the end of a certificate",
     "services/tls/tls.cc": "the end of a certificate",
     "services/report/session.cc": "the end of a certificate, and times for people",
     "services/tracker/host.cc": "when the machine was started, to compare with stored times",

@@ -2,6 +2,7 @@
 
 #include <grpcpp/grpcpp.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "tracker/ground/boot_clock.h"
@@ -38,13 +39,14 @@ Uplink::Uplink(Options options, std::vector<Node*> nodes, Callbacks callbacks)
       nodes_(std::move(nodes)),
       callbacks_(std::move(callbacks)),
       counts_(std::make_unique<UplinkCounts>()),
-      backoff_(options_.backoff, options_.seed) {
+      backoff_(options_.backoff, options_.seed),
+      random_(options_.seed) {
   MutexLock lock(&mutex_);
   ConnectLocked();
 }
 
-// The channel goes with the uplink, so its last reference goes on the caller's thread. A thread of
-// gRPC would wait for itself if it dropped the last channel of the process.
+// The last channel goes with the uplink, so its last reference goes on the caller's thread. A thread
+// of gRPC would wait for itself if it dropped the last channel of the process.
 Uplink::~Uplink() {
   MutexLock lock(&mutex_);
   stopping_ = true;
@@ -64,6 +66,18 @@ void Uplink::Tick() {
   MutexLock lock(&mutex_);
   if (session_ != nullptr) session_->Tick();
   if (waiting_) alarm_.HurryIfLate();
+  if (renewed_ == nullptr || session_ == nullptr || renewing_) return;
+  if (BootClock::now() < renewal_due_) return;
+  renewing_ = true;
+  session_->Stop();
+}
+
+void Uplink::Renew(std::shared_ptr<grpc::ChannelCredentials> credentials,
+                   std::chrono::nanoseconds within) {
+  MutexLock lock(&mutex_);
+  renewed_ = std::move(credentials);
+  const auto limit = static_cast<uint64_t>(std::max<int64_t>(0, within.count()));
+  renewal_due_ = BootClock::now() + std::chrono::nanoseconds(random_() % (limit + 1));
 }
 
 void Uplink::Greet() {
@@ -89,6 +103,10 @@ Uplink::Status Uplink::status() const {
 }
 
 void Uplink::ConnectLocked() {
+  if (renewed_ != nullptr) {
+    options_.credentials = std::exchange(renewed_, nullptr);
+    options_.channel = OpenChannel(options_);
+  }
   session_ = std::make_unique<UplinkSession>(options_, nodes_, callbacks_, counts_.get(),
                                              [this](const UplinkEnd& end) { Ended(end); });
   session_->Start();
@@ -104,8 +122,8 @@ void Uplink::Ended(const UplinkEnd& end) {
     // Welcome does not.
     if (end.welcomed && end.lasted) backoff_.Reset();
     // Of several failures in a row, logs the first and then every tenth one (T-199).
-    counts_->away = true;
-    logs = !stopping_ && (end.fenced || end.deleted || failures_++ % 10 == 0);
+    counts_->away = counts_->away || !renewing_;
+    logs = !stopping_ && (end.fenced || end.deleted || (!renewing_ && failures_++ % 10 == 0));
   }
   // The destructor waits until session_ is null, so the callbacks still exist.
   if (logs && end.fenced) {
@@ -116,14 +134,15 @@ void Uplink::Ended(const UplinkEnd& end) {
     callbacks_.log(end.status, "there is no session with placement");
   }
   MutexLock lock(&mutex_);
-  error_ = std::string(end.status.message());
+  if (!renewing_) error_ = std::string(end.status.message());
   session_.reset();
   if (end.fenced || end.deleted) {
     state_ = end.fenced ? State::kFenced : State::kDeleted;
   } else if (!stopping_) {
     waiting_ = true;
-    alarm_.Set(backoff_.Next(), [this] { Retry(); });
+    alarm_.Set(renewing_ ? std::chrono::milliseconds(0) : backoff_.Next(), [this] { Retry(); });
   }
+  renewing_ = false;
   changed_.NotifyAll();
 }
 

@@ -12,11 +12,14 @@
 #ifndef BERTH_TRACKER_UPLINK_UPLINK_H_
 #define BERTH_TRACKER_UPLINK_UPLINK_H_
 
+#include <chrono>
 #include <cstdint>
 #include <memory>
+#include <random>
 #include <string>
 #include <vector>
 
+#include "tracker/ground/boot_clock.h"
 #include "tracker/ground/mutex.h"
 #include "tracker/node/node.h"
 #include "tracker/uplink/alarm.h"
@@ -65,11 +68,16 @@ class Uplink {
   // To be called if a report may have to be sent, or if a node may have found its identity.
   void Notify();
   // To be called every second, by a thread that does not wait for the wall clock. Does what is late
-  // (see Alarm).
+  // (see Alarm), and what Renew() has put off.
   void Tick();
   // Sends another Hello. Placement answers it, and sends all records of those nodes for which
   // WantAllRecords() was called.
   void Greet();
+  // To be called when the tracker has another certificate. At a random time within `within`, ends the
+  // session and connects again, over a new connection with `credentials`: the old connection would
+  // keep the old certificate. If the session ends earlier, the next one uses them at once.
+  void Renew(std::shared_ptr<grpc::ChannelCredentials> credentials,
+             std::chrono::nanoseconds within);
   // While `disabled`, tells placement that the tracker cannot do its work, so that placement disables
   // the service (T-295).
   void SetDisabled(bool disabled);
@@ -86,7 +94,8 @@ class Uplink {
   // Connects again, unless the uplink is being destroyed.
   void Retry();
 
-  const Options options_;  // with a channel
+  // With a channel. Changed only between sessions, which refer to it: by ConnectLocked.
+  Options options_;
   const std::vector<Node*> nodes_;
   const Callbacks callbacks_;
   const std::unique_ptr<UplinkCounts> counts_;
@@ -100,6 +109,11 @@ class Uplink {
   Alarm alarm_ ABSL_GUARDED_BY(mutex_);
   bool waiting_ ABSL_GUARDED_BY(mutex_) = false;  // the alarm will call Retry()
   bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
+  // What Renew() gave and no session uses yet; null: nothing.
+  std::shared_ptr<grpc::ChannelCredentials> renewed_ ABSL_GUARDED_BY(mutex_);
+  MonotonicTime renewal_due_ ABSL_GUARDED_BY(mutex_);  // when the session is ended because of it
+  bool renewing_ ABSL_GUARDED_BY(mutex_) = false;      // the session was ended because of it
+  std::mt19937_64 random_ ABSL_GUARDED_BY(mutex_);
   int64_t failures_ ABSL_GUARDED_BY(mutex_) = 0;  // in a row
 };
 

@@ -195,6 +195,8 @@ absl::Status Follow(Session& session, const FollowArguments& arguments) {
   while (true) {  // ends with an error or an interrupt
     const absl::Status status = FollowOnce(session, *files, scribe, &after);
     if (ReasonOf(status) == kInterrupted) return absl::OkStatus();
+    // The certificate of the connection has ended. Goes on if there is a newer one.
+    if (absl::IsUnauthenticated(status) && session.Server().TakeRenewal()) continue;
     if (!status.ok() && !IsPassing(status)) return status;
     if (scribe.TakeTold()) away = false;
     if (absl::IsDeadlineExceeded(status) || status.ok()) continue;

@@ -16,8 +16,8 @@
 #include "placement/ground/status_macros.h"
 #include "services/cli/session/failure.h"
 #include "services/process/caller.h"
-#include "services/tls/spiffe_id.h"
 #include "services/process/version.h"
+#include "services/tls/spiffe_id.h"
 
 namespace berth::cli {
 namespace {
@@ -102,10 +102,12 @@ class Connection::Impl {
   // Makes `channel` and `stub` those for calls of `method`.
   absl::Status Use(const std::string& method) {
     const std::vector<std::string> roles = RolesFor(method);
-    if (channel != nullptr && (tls == nullptr || roles == roles_used)) return absl::OkStatus();
+    const bool fits = tls == nullptr || (roles == roles_used && tls->renewals() == renewals_used);
+    if (channel != nullptr && fits) return absl::OkStatus();
     std::shared_ptr<grpc::ChannelCredentials> credentials = grpc::InsecureChannelCredentials();
     if (tls_settings.given()) {
       BERTH_RETURN_IF_ERROR(OpenTls());
+      renewals_used = tls->renewals();
       credentials = tls->ForChannel(roles);
     }
     grpc::ChannelArguments arguments;
@@ -175,7 +177,9 @@ class Connection::Impl {
   const std::shared_ptr<HandshakeFailure> failure = std::make_shared<HandshakeFailure>();
   std::unique_ptr<services::Tls> tls;  // null: not opened yet, or no TLS
   placement::BootTime next_look;
+  // What `channel` was made for.
   std::vector<std::string> roles_used;
+  int64_t renewals_used = 0;
   std::shared_ptr<grpc::Channel> channel;
   std::unique_ptr<grpc::GenericStub> stub;
   grpc::CompletionQueue queue;
@@ -186,6 +190,7 @@ Connection::Connection(const std::string& endpoint, const services::TlsSettings&
 Connection::~Connection() = default;
 
 absl::Status Connection::Connect(const std::string& method, absl::Duration timeout) {
+  impl_->LookAtCertificates();
   BERTH_RETURN_IF_ERROR(impl_->Use(method));
   const placement::BootTime deadline = placement::BootNow() + timeout;
   grpc_connectivity_state state = impl_->channel->GetState(/*try_to_connect=*/true);
@@ -200,6 +205,12 @@ absl::Status Connection::Connect(const std::string& method, absl::Duration timeo
     state = impl_->channel->GetState(/*try_to_connect=*/true);
   }
   return absl::OkStatus();
+}
+
+bool Connection::TakeRenewal() {
+  if (impl_->tls == nullptr) return false;
+  impl_->tls->Look();
+  return impl_->tls->renewals() != impl_->renewals_used;
 }
 
 absl::StatusOr<std::string> Connection::Call(const std::string& method, const std::string& request,

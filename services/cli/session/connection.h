@@ -50,6 +50,10 @@ class Connection {
                       const std::function<absl::Status(const std::string&)>& receive,
                       const std::function<void(size_t)>& sent = nullptr);
 
+  // Looks at the files of the own certificate. Returns whether the certificate is another one than
+  // that of the open connection; then the next call opens a new connection. False without TLS.
+  bool TakeRenewal();
+
   // Sets the function that is called several times a second while a call waits. Empty: none is.
   void WhileWaiting(std::function<void()> tick) { tick_ = std::move(tick); }
 

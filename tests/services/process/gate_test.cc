@@ -261,7 +261,9 @@ TEST_F(GateTest, TellsCallersWhoTheyAre) {
 }
 
 TEST(GateCheckTest, ACertificateThatHasExpiredAllowsNothing) {
-  Gate gate;
+  const Admission admission(nullptr);
+  OpenCalls calls;
+  Gate gate(&admission, &calls);
   const MethodAccess* method = AccessTable::Get().Find("/grpc.health.v1.Health/Check");
   ASSERT_NE(method, nullptr);
   Caller caller{"berth.test", "admin", "ann", absl::Now() + absl::Hours(1)};

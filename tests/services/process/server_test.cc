@@ -129,5 +129,19 @@ TEST(ServerTest, AWatchSeesTheStopAndDoesNotHoldItUp) {
   drain.join();
 }
 
+TEST(CheckListenersTest, TheAgeOfAConnectionHasBounds) {
+  ServerOptions options;
+  options.listen = {"127.0.0.1:0"};
+  for (const absl::Duration age : {absl::Seconds(1), absl::Hours(24)}) {
+    options.connection_age_max = age;
+    EXPECT_TRUE(CheckListeners(options).ok()) << age;
+  }
+  for (const absl::Duration age :
+       {absl::ZeroDuration(), absl::Milliseconds(999), absl::Hours(25)}) {
+    options.connection_age_max = age;
+    EXPECT_EQ(CheckListeners(options).code(), absl::StatusCode::kInvalidArgument) << age;
+  }
+}
+
 }  // namespace
 }  // namespace berth::services

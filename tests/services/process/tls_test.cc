@@ -212,6 +212,7 @@ TEST_F(TlsTest, BadFilesAreToldOnceAndNeverUsed) {
               HasSubstr("wrong: new certificates are not used, the old ones stay in use: the key"));
   EXPECT_EQ(server_told_.text().find('\n'), std::string::npos);
   EXPECT_EQ(tls->not_after(), end);
+  EXPECT_EQ(tls->renewals(), 0);
   CertificateWords longer;
   longer.uris = {kServerUri};
   longer.not_after = absl::Now() + absl::Hours(2);
@@ -219,6 +220,8 @@ TEST_F(TlsTest, BadFilesAreToldOnceAndNeverUsed) {
   tls->Look();
   EXPECT_THAT(server_told_.text(), HasSubstr("\nnew certificates are in use"));
   EXPECT_GT(tls->not_after(), end + absl::Minutes(50));
+  EXPECT_EQ(tls->renewals(), 1);
+  EXPECT_EQ(tls->ca_changes(), 0);
 }
 
 // Everything that somebody may write into the three files on the way to a good set.
@@ -287,7 +290,6 @@ TEST_F(TlsTest, CertificatesRotateWithoutAFailedCall) {
   const CertificateTexts server_files = Settings("server", ca_.Issue(kServerUri), both).files;
   const TlsSettings client = Settings("client", ca_.Issue(kClientUri), both);
   const auto client_tls = OpenOrDie(client, false);
-  const auto credentials = client_tls->ForChannel({kPlacementRole});
   Rotation rotation(ca_, other_);
   const absl::Time end = absl::Now() + (wanted == nullptr ? absl::Seconds(12) : absl::Hours(1));
   int done = 0;
@@ -297,7 +299,7 @@ TEST_F(TlsTest, CertificatesRotateWithoutAFailedCall) {
     rotation.Choose(uri);
     rotation.Write(of_server ? server_files : client.files, uri,
                    of_server ? server_tls_.get() : client_tls.get());
-    const grpc::Status called = Call(credentials);
+    const grpc::Status called = Call(client_tls->ForChannel({kPlacementRole}));
     ASSERT_TRUE(called.ok()) << "rotation " << done << ": " << called.error_message();
   }
   RecordProperty("rotations", done);
