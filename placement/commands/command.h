@@ -307,8 +307,10 @@ struct ApplyReport {
   std::vector<ReportedProvider> providers;  // parents before children
   std::vector<ProviderId> removed;          // by a delta; children before parents
   std::vector<ReportedHolding> holdings;
+  bool identified = false;  // as in TrackerProcess
 };
-// Makes the record of a node, and its root provider, before its tracker reports it.
+// Makes the record of a node before its tracker reports it. If no provider has the node's uuid,
+// also makes the root provider. If a root has it, the root becomes the node's.
 struct CreateNode {
   ProviderId node;
   std::string name;

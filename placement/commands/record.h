@@ -16,6 +16,9 @@ namespace berth::placement {
 struct TrackerProcess {
   std::string host;
   Uuid incarnation;
+  // The caller has a certificate, and the certificate names this host. False: nobody has checked
+  // who the caller is. The services set this; no request contains it.
+  bool identified = false;
 };
 
 // Creates the record of an instance, or replaces the whole record. The generation and the times of

@@ -38,6 +38,18 @@ std::vector<MigrationPtr> MovesBeside(const State& state, InstanceId instance,
   return moves;
 }
 
+// Whether a migration that has no destination may get one of the host.
+bool IsOpenTo(const State& state, const MigrationRecord& migration, const std::string& host) {
+  if (!migration.destination_host.empty()) return false;
+  const InstancePtr instance = state.records().FindInstance(migration.instance);
+  return instance->host == host || HoldsOn(state, migration.instance, host);
+}
+
+absl::Status DenyUnconcerned(const TrackerProcess& tracker, const std::string& kind,
+                             const std::string& id) {
+  return DenyRecord(tracker, kind, id, "there is none that concerns this host");
+}
+
 bool IsActiveNode(const State& state, ProviderId id, const std::string& host) {
   const NodeRecordPtr node = FindNode(state, id);
   return node != nullptr && !node->retired && node->host == host;
@@ -102,6 +114,27 @@ absl::Status CheckProcess(const State& state, const TrackerProcess& tracker,
 
 absl::Status CheckProcess(const State& state, const std::optional<TrackerProcess>& tracker) {
   return tracker ? CheckProcess(state, *tracker, "tracker.") : absl::OkStatus();
+}
+
+absl::Status CheckConcern(const State& state, const std::optional<TrackerProcess>& tracker,
+                          InstanceId id, const MigrationPtr& move) {
+  if (!tracker || !tracker->identified) return absl::OkStatus();
+  const InstancePtr instance = state.records().FindInstance(id);
+  const bool concerns =
+      instance != nullptr &&
+      (instance->host == tracker->host || (move != nullptr && move->instance == id) ||
+       !MovesBeside(state, id, tracker->host, nullptr).empty() ||
+       HoldsOn(state, id, tracker->host));
+  return concerns ? absl::OkStatus() : DenyUnconcerned(*tracker, "instance", id.ToString());
+}
+
+absl::Status CheckConcern(const State& state, const std::optional<TrackerProcess>& tracker,
+                          MigrationId id) {
+  if (!tracker || !tracker->identified) return absl::OkStatus();
+  const MigrationPtr migration = state.records().FindMigration(id);
+  const bool concerns = migration != nullptr && (IsSide(*migration, tracker->host) ||
+                                                 IsOpenTo(state, *migration, tracker->host));
+  return concerns ? absl::OkStatus() : DenyUnconcerned(*tracker, "migration", id.ToString());
 }
 
 absl::Status CheckInstanceWrite(const State& state, const std::optional<TrackerProcess>& tracker,

@@ -3,8 +3,9 @@
 // A tracker writes only as the newest process of its host, and only about instances that are on its
 // host, that move from or to it, or that nobody has placed and that hold something there. A share
 // of a sharing provider is held on no host. What is held of the root of a node is held on the
-// node's host, unless it is disk of a root that is a sharing provider. Every rule by which a
-// tracker writes a record asks these functions. Pure functions of the state.
+// node's host, unless it is disk of a root that is a sharing provider. A tracker with a certificate
+// is told nothing of other records, not even whether there are any. Every rule by which a tracker
+// writes a record asks these functions. Pure functions of the state.
 #ifndef BERTH_PLACEMENT_RULES_FENCE_H_
 #define BERTH_PLACEMENT_RULES_FENCE_H_
 
@@ -35,6 +36,23 @@ absl::Status CheckProcess(const State& state, const std::optional<TrackerProcess
 // `why`.
 absl::Status DenyRecord(const TrackerProcess& tracker, const std::string& kind,
                         const std::string& id, absl::string_view why);
+
+// The next two functions decide what a tracker with a certificate may know of: the records that
+// concern its host. They return OK if `tracker` is none or is not identified. Else they return
+// PERMISSION_DENIED / POLICY_DENIED for a record that does not concern the host, and the same, word
+// for word, for an id that no record has. So they come before every check whose refusal tells
+// whether there is a record, or what is in it.
+
+// An instance concerns the host if it is there, if a migration that still holds resources moves it
+// from or to the host, or if its consumer holds something of a node of the host. It also concerns
+// the host if it is the instance of `move`, a migration that concerns the host. Null: there is none.
+absl::Status CheckConcern(const State& state, const std::optional<TrackerProcess>& tracker,
+                          InstanceId id, const MigrationPtr& move = nullptr);
+// A migration concerns its source and its destination. While it has no destination, it also
+// concerns the host on which its instance is, and each host on whose nodes the instance's consumer
+// holds something.
+absl::Status CheckConcern(const State& state, const std::optional<TrackerProcess>& tracker,
+                          MigrationId id);
 
 // The next functions return OK if `tracker` is none, else PERMISSION_DENIED / POLICY_DENIED unless
 // the tracker may replace the record `before` by `after`. A null `before` means that there is no

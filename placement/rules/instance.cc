@@ -59,9 +59,9 @@ absl::StatusOr<Outcome> SettleAllocations(const State& state, const DeleteInstan
 
 }  // namespace
 
-// Refuses, in this order: a malformed command; SERVICE_NOT_REGISTERED; TRACKER_FENCED;
-// RECORD_CONFLICT; UUID_IN_USE; POLICY_DENIED; what CheckOwners refuses. A caller that gives no
-// generation expects that there is no record.
+// Refuses, in this order: a malformed command; SERVICE_NOT_REGISTERED; TRACKER_FENCED; what
+// CheckConcern refuses; RECORD_CONFLICT; UUID_IN_USE; POLICY_DENIED; what CheckOwners refuses. A
+// caller that gives no generation expects that there is no record.
 absl::StatusOr<Outcome> Decide(const State& state, const SetInstance& command,
                                const RuleContext& context) {
   Faults faults;
@@ -70,6 +70,7 @@ absl::StatusOr<Outcome> Decide(const State& state, const SetInstance& command,
   ReasonField(faults, command.reason);
   BERTH_RETURN_IF_ERROR(faults.status());
   BERTH_RETURN_IF_ERROR(CheckProcess(state, command.tracker));
+  BERTH_RETURN_IF_ERROR(CheckConcern(state, command.tracker, command.record.id));
   const InstancePtr before = state.records().FindInstance(command.record.id);
   BERTH_RETURN_IF_ERROR(CheckGeneration(command.record.id, command.expected_generation, before));
   if (state.records().FindMigration(MigrationId{command.record.id.uuid}) != nullptr) {

@@ -62,10 +62,10 @@ absl::Status CheckOwnersOf(const State& state, const Command& command, const Mig
 
 }  // namespace
 
-// Refuses, in this order: a malformed command; SERVICE_NOT_REGISTERED; TRACKER_FENCED;
-// INSTANCE_NOT_FOUND; DUPLICATE_MIGRATION; UUID_IN_USE; POLICY_DENIED; what
-// CheckOwners refuses. An instance may have several migrations in progress: T-129 says which of them
-// counts.
+// Refuses, in this order: a malformed command; SERVICE_NOT_REGISTERED; TRACKER_FENCED; what
+// CheckConcern refuses for the instance; INSTANCE_NOT_FOUND; DUPLICATE_MIGRATION; UUID_IN_USE;
+// POLICY_DENIED; what CheckOwners refuses. An instance may have several migrations in progress:
+// T-129 says which of them counts.
 absl::StatusOr<Outcome> Decide(const State& state, const CreateMigration& command,
                                const RuleContext& context) {
   MigrationRecord record = command.record;
@@ -79,6 +79,7 @@ absl::StatusOr<Outcome> Decide(const State& state, const CreateMigration& comman
   ReasonField(faults, command.reason);
   BERTH_RETURN_IF_ERROR(faults.status());
   BERTH_RETURN_IF_ERROR(CheckProcess(state, command.tracker));
+  BERTH_RETURN_IF_ERROR(CheckConcern(state, command.tracker, record.instance));
   const InstancePtr instance = state.records().FindInstance(record.instance);
   if (instance == nullptr) return InstanceNotFound(record.instance, "migration.instance_uuid");
   if (state.records().FindMigration(record.id) != nullptr) return DuplicateMigration(record.id);
@@ -97,14 +98,15 @@ absl::StatusOr<Outcome> Decide(const State& state, const CreateMigration& comman
   return PutMigration(std::move(after));
 }
 
-// Refuses, in this order: a malformed command; SERVICE_NOT_REGISTERED; TRACKER_FENCED;
-// MIGRATION_NOT_FOUND; RECORD_CONFLICT; POLICY_DENIED; a destination node without a host; what
-// CheckStatusChange refuses; what CheckOwners refuses. While a move is not over, any status may
-// follow any other: the callers keep the order of T-126.
+// Refuses, in this order: a malformed command; SERVICE_NOT_REGISTERED; TRACKER_FENCED; what
+// CheckConcern refuses; MIGRATION_NOT_FOUND; RECORD_CONFLICT; POLICY_DENIED; a destination node
+// without a host; what CheckStatusChange refuses; what CheckOwners refuses. While a move is not
+// over, any status may follow any other: the callers keep the order of T-126.
 absl::StatusOr<Outcome> Decide(const State& state, const UpdateMigration& command,
                                const RuleContext& context) {
   BERTH_RETURN_IF_ERROR(CheckForm(command));
   BERTH_RETURN_IF_ERROR(CheckProcess(state, command.tracker));
+  BERTH_RETURN_IF_ERROR(CheckConcern(state, command.tracker, command.migration));
   const MigrationPtr before = state.records().FindMigration(command.migration);
   if (before == nullptr) return MigrationNotFound(command.migration);
   MigrationRecord after = Updated(*before, command);

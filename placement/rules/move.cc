@@ -88,15 +88,16 @@ Outcome Apply(const State& state, const InstanceRecord& instance, const Migratio
 
 // Ends a move: the migration's status, the instance's record, and what both consumers hold, change
 // together (T-173, T-174, T-177, T-221). Refuses, in this order: a malformed command;
-// SERVICE_NOT_REGISTERED; TRACKER_FENCED; MIGRATION_NOT_FOUND; INVALID_FIELD for the record of
-// another instance; RECORD_CONFLICT for the migration, then for the instance;
-// CONSUMER_GENERATION_CONFLICT; POLICY_DENIED; what Settle refuses; what CheckOwners refuses. A
-// caller that has read an old record gets a conflict, whatever else is wrong, because it has to read
-// and decide again.
+// SERVICE_NOT_REGISTERED; TRACKER_FENCED; what CheckConcern refuses; MIGRATION_NOT_FOUND;
+// INVALID_FIELD for the record of another instance; RECORD_CONFLICT for the migration, then for the
+// instance; CONSUMER_GENERATION_CONFLICT; POLICY_DENIED; what Settle refuses; what CheckOwners
+// refuses. A caller that may know the records, and has read an old one, gets a conflict, whatever
+// else is wrong, because it has to read and decide again.
 absl::StatusOr<Outcome> Decide(const State& state, const EndMove& command,
                                const RuleContext& context) {
   BERTH_RETURN_IF_ERROR(CheckForm(command));
   BERTH_RETURN_IF_ERROR(CheckProcess(state, command.tracker));
+  BERTH_RETURN_IF_ERROR(CheckConcern(state, command.tracker, command.migration));
   const MigrationPtr before = state.records().FindMigration(command.migration);
   if (before == nullptr) return MigrationNotFound(command.migration);
   BERTH_RETURN_IF_ERROR(CheckInstance(command, *before));

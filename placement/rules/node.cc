@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <memory>
 #include <optional>
 #include <string>
@@ -56,15 +57,70 @@ absl::Status CheckNewNode(const State& state, ProviderId node, const std::string
   return absl::OkStatus();
 }
 
-// Refuses with DUPLICATE_PROVIDER if a provider has the uuid or the name of a new root.
-absl::Status CheckNewRoot(const State& state, ProviderId root, const std::string& name) {
-  const bool same = state.FindProvider(root).has_value();
-  const std::optional<ProviderId> holder = same ? root : NameHolder(state, name, root);
+absl::Status DuplicateProvider(ProviderId holder, const std::string& field,
+                               const std::string& message) {
+  return Refuse(absl::StatusCode::kAlreadyExists, "DUPLICATE_PROVIDER", message,
+                {{{"provider", holder.ToString()}, {"field", field}}});
+}
+
+// Refuses with DUPLICATE_PROVIDER if another provider has the name of a new root.
+absl::Status CheckNewRoot(const State& state, const CreateNode& command) {
+  const std::optional<ProviderId> holder = NameHolder(state, command.name, command.node);
   if (!holder) return absl::OkStatus();
-  return Refuse(absl::StatusCode::kAlreadyExists, "DUPLICATE_PROVIDER",
-                absl::StrCat("there is a provider with the ", same ? "uuid" : "name",
-                             " of the node already: ", holder->ToString()),
-                {{{"provider", holder->ToString()}, {"field", same ? "node_uuid" : "name"}}});
+  return DuplicateProvider(
+      *holder, "name",
+      absl::StrCat("there is a provider with the name of the node already: ", holder->ToString()));
+}
+
+// Refuses with DUPLICATE_PROVIDER if the provider with the node's uuid is no root, or has another
+// name than the node.
+absl::Status CheckOldRoot(const CreateNode& command, const ProviderConfig& root) {
+  if (root.parent) {
+    return DuplicateProvider(
+        root.id, "node_uuid",
+        absl::StrCat("there is a provider with the uuid of the node already, and it is no root: ",
+                     Describe(root), " is below provider ", root.parent->ToString()));
+  }
+  if (root.name == command.name) return absl::OkStatus();
+  return DuplicateProvider(
+      root.id, "name",
+      absl::StrCat("the root with the uuid of the node has another name: ",
+                   "give the node the name ", root.name, ", or rename the root first"));
+}
+
+// The root as the node's: of the trait of what trackers make, and of the service of the host.
+ProviderConfig RootOfNode(const State& state, const CreateNode& command, ProviderConfig root) {
+  if (const auto made = state.catalog().traits.Find(kOwnedTrait)) {
+    const auto at = std::lower_bound(root.traits.begin(), root.traits.end(), *made);
+    if (at == root.traits.end() || *at != *made) root.traits.insert(at, *made);
+  }
+  const ServicePtr tracker = FindService(state, command.host, kTrackerBinary);
+  FollowService(state, tracker != nullptr && tracker->disabled, root.traits);
+  return root;
+}
+
+// The root that the command makes, or the root that exists, with what follows from the node.
+absl::StatusOr<ProviderConfig> DecideRoot(const State& state, const CreateNode& command,
+                                          const RuleContext& context) {
+  const std::optional<ProviderPlace> place = state.FindProvider(command.node);
+  if (!place) {
+    BERTH_RETURN_IF_ERROR(CheckNewRoot(state, command));
+    return RootOfNode(state, command,
+                      {command.node,
+                       command.name,
+                       std::nullopt,
+                       context.fresh,
+                       {},
+                       {},
+                       {},
+                       context.now,
+                       context.now});
+  }
+  BERTH_RETURN_IF_ERROR(CheckOldRoot(command, place->config()));
+  ProviderConfig root = RootOfNode(state, command, place->config());
+  root.generation = root.generation.Next();
+  root.updated_at = context.now;
+  return root;
 }
 
 absl::Status CheckForm(const MoveNode& command) {
@@ -157,17 +213,15 @@ void FollowHost(const State& state, ProviderId node, const std::string& to,
 }  // namespace
 
 // Refuses, in this order: a malformed command; DUPLICATE_NODE for the uuid, then for the name on the
-// host; DUPLICATE_PROVIDER for the uuid, then for the name. The host need not have a tracker yet.
+// host. If a provider has the uuid, DUPLICATE_PROVIDER unless it is a root, then unless it has the
+// node's name; else DUPLICATE_PROVIDER if another provider has the name. The host need not have a
+// tracker yet. A root that exists keeps its children, inventories, aggregates and other traits, and
+// consumers keep what they hold of it; its generation moves by one, whatever changes (T-22, T-387).
 absl::StatusOr<Outcome> Decide(const State& state, const CreateNode& command,
                                const RuleContext& context) {
   BERTH_RETURN_IF_ERROR(CheckForm(command));
   BERTH_RETURN_IF_ERROR(CheckNewNode(state, command.node, command.name, command.host));
-  BERTH_RETURN_IF_ERROR(CheckNewRoot(state, command.node, command.name));
-  ProviderConfig root{command.node, command.name, std::nullopt, context.fresh, {},
-                      {},           {},           context.now,  context.now};
-  if (const auto made = state.catalog().traits.Find(kOwnedTrait)) root.traits.push_back(*made);
-  const ServicePtr tracker = FindService(state, command.host, kTrackerBinary);
-  FollowService(state, tracker != nullptr && tracker->disabled, root.traits);
+  BERTH_ASSIGN_OR_RETURN(ProviderConfig root, DecideRoot(state, command, context));
   NodeRecord node;
   node.id = command.node;
   node.name = command.name;

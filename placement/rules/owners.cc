@@ -137,10 +137,13 @@ absl::Status CheckFree(const State& state, const OwnersWrite& write, const Owned
                                  [&](const std::string& name) { return names.contains(name); });
     if (at == taken.end()) continue;
     const std::string instance = write.after.id.ToString();
-    return Refuse(absl::StatusCode::kAborted, "RECORD_CONFLICT",
-                  absl::StrCat("instance ", instance, " cannot get ", WordsOf(*at),
-                               ", which instance ", id.ToString(), " has"),
-                  {{{"instance", instance}}});
+    // A tracker with a certificate is told of no instance of another host.
+    const bool is_named = !write.tracker->identified || IsOfTracker(write, place);
+    return Refuse(
+        absl::StatusCode::kAborted, "RECORD_CONFLICT",
+        absl::StrCat("instance ", instance, " cannot get ", WordsOf(*at), ", which ",
+                     is_named ? absl::StrCat("instance ", id.ToString()) : "another one", " has"),
+        {{{"instance", instance}}});
   }
   return absl::OkStatus();
 }

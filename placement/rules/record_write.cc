@@ -144,8 +144,21 @@ Outcome Put(const InstanceRecord& after, const RecordsBefore& before, MigrationP
   return outcome;
 }
 
-// INSTANCE_NOT_FOUND, MIGRATION_NOT_FOUND, INVALID_FIELD, or RECORD_CONFLICT.
+// What CheckConcern refuses for the migration, then for the instance.
+absl::Status CheckConcerns(const State& state, const WriteRecords& command) {
+  MigrationPtr migration;
+  if (command.migration) {
+    const MigrationId id = command.migration->migration;
+    BERTH_RETURN_IF_ERROR(CheckConcern(state, command.tracker, id));
+    migration = state.records().FindMigration(id);
+  }
+  return CheckConcern(state, command.tracker, command.instance, migration);
+}
+
+// What CheckConcerns refuses; INSTANCE_NOT_FOUND, MIGRATION_NOT_FOUND, INVALID_FIELD, or
+// RECORD_CONFLICT.
 absl::StatusOr<RecordsBefore> FindRecords(const State& state, const WriteRecords& command) {
+  BERTH_RETURN_IF_ERROR(CheckConcerns(state, command));
   RecordsBefore before;
   before.instance = state.records().FindInstance(command.instance);
   if (before.instance == nullptr) return InstanceNotFound(command.instance, "instance.uuid");
@@ -192,8 +205,9 @@ absl::StatusOr<Outcome> Withdraw(const State& state, const WriteRecords& command
 
 // Writes what a tracker has claimed, or withdraws an earlier write. Refuses, in this order: a
 // malformed tracker; SERVICE_NOT_REGISTERED; TRACKER_FENCED (T-386); POLICY_DENIED for the node,
-// unless an earlier write is withdrawn; INSTANCE_NOT_FOUND; MIGRATION_NOT_FOUND; INVALID_FIELD for
-// a migration of another instance; RECORD_CONFLICT if a record has another generation. If an
+// unless an earlier write is withdrawn; what CheckConcern refuses; INSTANCE_NOT_FOUND;
+// MIGRATION_NOT_FOUND; INVALID_FIELD for a migration of another instance; RECORD_CONFLICT if a
+// record has another generation. If an
 // earlier write is withdrawn, refuses then only with POLICY_DENIED for records that do not concern
 // the tracker's host. If a move ends, the rest is decided as for EndMove. Else refuses a malformed
 // record; with POLICY_DENIED if the instance or its migration would go to another node;

@@ -141,12 +141,15 @@ absl::Status CheckForm(const ApplyReport& report) {
   return faults.status();
 }
 // Refuses, in this order: a malformed report; SERVICE_NOT_REGISTERED; TRACKER_FENCED; POLICY_DENIED
-// for a node of another host whose tracker is up; REPORT_GAP; PARENT_NOT_FOUND; POLICY_DENIED for
-// providers that do not belong to the node; DUPLICATE_PROVIDER; PROVIDER_GENERATION_CONFLICT, which
-// names every provider that differs; PROVIDER_LOOP; then, provider by provider, INVALID_INVENTORY,
-// RESOURCE_CLASS_NOT_FOUND, INVENTORY_IN_USE. With holdings, POLICY_DENIED is also for consumers and
-// providers that are not on the node, and INVENTORY_IN_USE comes among the refusals of a Reshape,
-// which begin with CONSUMER_GENERATION_CONFLICT and come last. A process numbers its reports of a node.
+// for a node that the tracker may not take over (CheckOwner); REPORT_GAP; PARENT_NOT_FOUND;
+// POLICY_DENIED for providers that do not belong to the node; DUPLICATE_PROVIDER;
+// PROVIDER_GENERATION_CONFLICT, which names every provider that differs; PROVIDER_LOOP; then,
+// provider by provider, INVALID_INVENTORY, RESOURCE_CLASS_NOT_FOUND, INVENTORY_IN_USE. With holdings,
+// POLICY_DENIED is also for consumers and providers that are not on the node, and INVENTORY_IN_USE
+// comes among the refusals of a Reshape, which begin with CONSUMER_GENERATION_CONFLICT and come last.
+// An identified tracker is told nothing of other nodes, so it gets POLICY_DENIED for a parent that
+// does not exist, and CONSUMER_GENERATION_CONFLICT, before DUPLICATE_PROVIDER, for a consumer that
+// holds nothing on the node. A process numbers its reports of a node.
 // REPORT_GAP: a delta does not directly follow the last report, or a report has the last number but
 // other content. The last report again, or an earlier number, succeeds without effect (T-398).
 absl::StatusOr<Outcome> Decide(const State& state, const ApplyReport& command,

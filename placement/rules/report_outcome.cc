@@ -110,7 +110,7 @@ Outcome ReportPlan::MakeOutcome(const Removals& removals, const Content& content
 Outcome ReportPlan::KeepAll() const {
   Outcome outcome;
   for (const std::optional<ProviderPlace>& place : places_) {
-    if (!place) continue;
+    if (!place || !IsOwn(*place)) continue;  // a stale report may name whatever it likes
     outcome.result.providers.push_back(
         {place->tree->shape->configs[place->position], place->tree->root_id()});
   }

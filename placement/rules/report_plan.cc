@@ -20,6 +20,15 @@ absl::Status Denied(const std::string& message, ProviderId provider) {
                 {{{"provider", provider.ToString()}}});
 }
 
+// The provider is not part of the node. A tracker with a certificate is told neither what the
+// provider is called nor whether it exists.
+absl::Status DeniedProvider(const State& state, const ApplyReport& report, ProviderId id) {
+  const auto place = report.identified ? std::nullopt : state.FindProvider(id);
+  const std::string what =
+      place ? Describe(place->config()) : absl::StrCat("provider ", id.ToString());
+  return Denied(absl::StrCat(what, " is not part of node ", report.node_name), id);
+}
+
 // The id of a custom name that the catalog does not have. If the name occurred earlier in the
 // report, `ids` has its id. Else the name gets a new id, counted from `next`, and is added to `ids`
 // and `puts`.
@@ -68,7 +77,17 @@ absl::StatusOr<Outcome> ReportPlan::Decide(const RuleContext& context) const {
   return DecideReshape(removals, content, context);
 }
 
+absl::Status ReportPlan::CheckOwnerOfIdentified() const {
+  if (node_ != nullptr ? node_->host == report_.host : !root_) return absl::OkStatus();
+  return Denied(absl::StrCat("node ", report_.node_name, " (", report_.node.ToString(),
+                             ") is not recorded for host ", report_.host,
+                             ": an operator has to give it to this host, by UpdateNode if it has a "
+                             "record, or else by CreateNode"),
+                report_.node);
+}
+
 absl::Status ReportPlan::CheckOwner() const {
+  if (report_.identified) return CheckOwnerOfIdentified();
   const std::string* owner = node_ ? &node_->host : nullptr;
   NodeRecordPtr above;
   if (node_ == nullptr && root_) {
@@ -129,6 +148,7 @@ absl::Status ReportPlan::CheckSubtree() const {
     named.push_back(provider.id);
     if (provider.parent && !entry_of_.contains(*provider.parent)) {
       if (!state_.FindProvider(*provider.parent)) {
+        if (report_.identified) return DeniedProvider(state_, report_, *provider.parent);
         return Refuse(absl::StatusCode::kNotFound, "PARENT_NOT_FOUND",
                       absl::StrCat("the parent of provider ", provider.name,
                                    " does not exist: provider ", provider.parent->ToString()),
@@ -141,8 +161,7 @@ absl::Status ReportPlan::CheckSubtree() const {
   for (const ProviderId id : named) {
     const std::optional<ProviderPlace> place = state_.FindProvider(id);
     if (!place || id == report_.node || IsOwn(*place)) continue;
-    return Denied(
-        absl::StrCat(Describe(place->config()), " is not part of node ", report_.node_name), id);
+    return DeniedProvider(state_, report_, id);
   }
   return absl::OkStatus();
 }
@@ -150,13 +169,16 @@ absl::Status ReportPlan::CheckSubtree() const {
 absl::Status ReportPlan::CheckNames(const Removals& removals) const {
   std::vector<FaultItem> items;
   std::string message;
-  const auto fault = [&](ProviderId holder, ProviderId claimant, std::string field,
-                         absl::string_view name) {
+  const auto fault = [&](ProviderId holder, bool holder_is_own, ProviderId claimant,
+                         std::string field, absl::string_view name) {
+    const bool is_told = !report_.identified || holder_is_own;
     if (items.empty()) {
-      message = absl::StrCat("the name ", name, " belongs already to ", holder.ToString(), ", so ",
+      message = absl::StrCat("the name ", name, " belongs already to ",
+                             is_told ? holder.ToString() : "another provider", ", so ",
                              claimant.ToString(), " cannot have it");
     }
-    items.push_back({{"provider", holder.ToString()}, {"field", std::move(field)}});
+    items.push_back(
+        {{"provider", (is_told ? holder : claimant).ToString()}, {"field", std::move(field)}});
   };
   for (size_t i = 0; i < report_.providers.size(); ++i) {
     const ReportedProvider& provider = report_.providers[i];
@@ -164,12 +186,13 @@ absl::Status ReportPlan::CheckNames(const Removals& removals) const {
     // The provider that has the name now does not matter if the report removes or lists that
     // provider: CheckForm has compared the reported names with each other.
     if (holder && !removals.ids.contains(*holder) && !entry_of_.contains(*holder)) {
-      fault(*holder, provider.id, absl::StrCat("providers[", i, "].name"), provider.name);
+      fault(*holder, IsOnNode(*holder), provider.id, absl::StrCat("providers[", i, "].name"),
+            provider.name);
     }
   }
   for (const NodeRecordPtr& other : state_.NodesOf(report_.host)) {
     if (other->id != report_.node && other->name == report_.node_name) {
-      fault(other->id, report_.node, "node_name", report_.node_name);
+      fault(other->id, true, report_.node, "node_name", report_.node_name);
     }
   }
   if (items.empty()) return absl::OkStatus();

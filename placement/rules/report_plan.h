@@ -58,9 +58,15 @@ class ReportPlan {
     std::vector<TraitPut> new_traits;
   };
 
-  // PERMISSION_DENIED / POLICY_DENIED if the node belongs to another host and the tracker of that
-  // host is up (T-22, T-387).
+  // PERMISSION_DENIED / POLICY_DENIED if the tracker may not take the node over (T-22, T-387). The
+  // node belongs to another host if its record says so, or, if it has no record, if its root is
+  // below a node of another host.
+  // - An identified tracker takes over no node of another host. If the node has no record, it takes
+  //   over no provider with the node's uuid either: operators made it, and CreateNode gives it away.
+  // - Another tracker takes over a node of another host whose tracker is down, and a provider that
+  //   belongs to no node.
   absl::Status CheckOwner() const;
+  absl::Status CheckOwnerOfIdentified() const;
   // Whether this report, or a report of the same process with a greater number, was applied before
   // (T-398).
   bool IsStale() const;
@@ -70,10 +76,12 @@ class ReportPlan {
   // (T-229).
   absl::Status CheckSequence() const;
   // NOT_FOUND / PARENT_NOT_FOUND if a parent does not exist; then PERMISSION_DENIED / POLICY_DENIED
-  // if the report names an existing provider that does not belong to the node.
+  // if the report names an existing provider that does not belong to the node. An identified tracker
+  // gets POLICY_DENIED for both, so it does not learn which providers exist.
   absl::Status CheckSubtree() const;
   // ALREADY_EXISTS / DUPLICATE_PROVIDER if, after the report, a reported provider would have the
-  // same name as another provider or as another node of the host (T-12, T-189).
+  // same name as another provider or as another node of the host (T-12, T-189). The refusal names
+  // the provider that has the name, but to an identified tracker only one of its node.
   absl::Status CheckNames(const Removals& removals) const;
   // ABORTED / PROVIDER_GENERATION_CONFLICT, which names every provider whose generation is not the
   // expected one.
@@ -86,8 +94,10 @@ class ReportPlan {
   absl::StatusOr<Content> ResolveContent() const;
 
   // PERMISSION_DENIED / POLICY_DENIED if a reported holding is of a consumer that holds nothing on
-  // the node, or names a provider of others.
+  // the node, or names a provider of others. For an identified tracker a consumer that holds nothing
+  // on the node does not exist, so its generation is ABORTED / CONSUMER_GENERATION_CONFLICT.
   absl::Status CheckHoldings() const;
+  absl::Status CheckHolder(const ReportedHolding& holding) const;
   // The reported holdings, with what their consumers hold elsewhere.
   std::vector<ConsumerAllocations> WantedAllocations() const;
   // The outcome of a report with holdings. Refuses as a Reshape does, from
@@ -96,7 +106,7 @@ class ReportPlan {
                                         const RuleContext& context) const;
   Outcome MakeOutcome(const Removals& removals, const Content& content,
                       const RuleContext& context) const;
-  // The answer to a stale report: the reported providers as they are now.
+  // The answer to a stale report: the reported providers of the node as they are now.
   Outcome KeepAll() const;
 
   absl::StatusOr<std::vector<InventoryRow>> ResolveRows(size_t at, Content& content) const;

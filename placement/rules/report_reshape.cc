@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "placement/claims/plan.h"
 #include "placement/rules/report_plan.h"
 #include "placement/rules/reshape_plan.h"
 #include "placement/state/lookup.h"
@@ -24,16 +25,30 @@ bool ReportPlan::IsOnNode(ProviderId id) const {
   return place && IsOwn(*place);
 }
 
+absl::Status ReportPlan::CheckHolder(const ReportedHolding& holding) const {
+  const ConsumerPtr before = state_.FindConsumer(holding.consumer);
+  const auto is_here = [this](const Allocation& row) { return IsOnNode(row.provider); };
+  const bool holds =
+      before && std::any_of(before->allocations.begin(), before->allocations.end(), is_here);
+  if (holds) return absl::OkStatus();
+  if (report_.identified) {
+    // For this tracker a consumer of other nodes is one that does not exist.
+    std::vector<FaultItem> items;
+    std::string message;
+    CompareConsumer(
+        holding.consumer, nullptr, holding.expected_generation, [] { return "allocations"; }, items,
+        message);
+    return RefuseAll(absl::StatusCode::kAborted, "CONSUMER_GENERATION_CONFLICT", std::move(message),
+                     items);
+  }
+  // A consumer of another generation is a conflict, which is found later.
+  const bool is_current = before && before->generation == holding.expected_generation;
+  return is_current ? DeniedHolding(holding, "holds nothing on the node") : absl::OkStatus();
+}
+
 absl::Status ReportPlan::CheckHoldings() const {
   for (const ReportedHolding& holding : report_.holdings) {
-    const ConsumerPtr before = state_.FindConsumer(holding.consumer);
-    const auto is_here = [this](const Allocation& row) { return IsOnNode(row.provider); };
-    // A consumer of another generation is a conflict, which is found later.
-    const bool is_current = before && before->generation == holding.expected_generation;
-    if (is_current &&
-        std::none_of(before->allocations.begin(), before->allocations.end(), is_here)) {
-      return DeniedHolding(holding, "holds nothing on the node");
-    }
+    BERTH_RETURN_IF_ERROR(CheckHolder(holding));
     for (const ProviderAmounts& wanted : holding.allocations) {
       if (entry_of_.contains(wanted.provider) || IsOnNode(wanted.provider)) continue;
       return DeniedHolding(

@@ -232,11 +232,12 @@ TEST(CountedCases, WhatCountsAgainMustBeFree) {
   move.destination_host = kSecond.host();
   move.destination_node = kSecond.node();
   state.Apply({InstancePut{moving}, MigrationPut{std::make_shared<MigrationRecord>(move)}});
-  const auto resume = [&](const char* host) {
+  const auto resume = [&](const char* host, bool identified = false) {
     InstanceRecord resumed = *moving;
     resumed.vm_state = "active";
     resumed.task_state = "migrating";
-    return CheckOwners(state, {TrackerProcess{host, Uuid{4, 1}}, std::nullopt, moving, resumed});
+    const TrackerProcess tracker{host, Uuid{4, 1}, identified};
+    return CheckOwners(state, {tracker, std::nullopt, moving, resumed});
   };
   EXPECT_TRUE(resume("h1").ok());  // its record named this before: it is no gift
   EXPECT_TRUE(resume("h2").ok());
@@ -245,6 +246,11 @@ TEST(CountedCases, WhatCountsAgainMustBeFree) {
     const auto refusal = RefusalOf(resume(host));
     EXPECT_TRUE(refusal && refusal->reason == "RECORD_CONFLICT") << host;  // T-395
   }
+  // A tracker with a certificate is not told which instances are on another host.
+  const std::string owner = InstanceId{Uuid{11, 2}}.ToString();
+  EXPECT_TRUE(absl::StrContains(resume("h1").message(), owner));
+  EXPECT_TRUE(absl::StrContains(resume("h2", true).message(), owner));
+  EXPECT_FALSE(absl::StrContains(resume("h1", true).message(), owner));
 }
 
 }  // namespace
