@@ -194,7 +194,8 @@ class Edge {
   bool On(Workers* worker, UnaryCall* call, std::function<void()> work);
 
   // Checks that the caller may send such a request, then its texts and its request id. Makes a
-  // command with the caller as its actor, and with this request id.
+  // command with the caller as its actor, and with this request id. The command of a tracker with a
+  // certificate says so (TrackerProcess::identified).
   absl::StatusOr<placement::Command> CommandFor(
       const Context& context, const google::protobuf::Message& request,
       absl::FunctionRef<absl::StatusOr<placement::CommandBody>()> convert) const;

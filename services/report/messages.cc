@@ -104,20 +104,21 @@ void FillGenerations(const State& state, const placement::ProviderConfig& config
   if (place) to->set_allocation_generation(place->allocation_generation().value);
 }
 
-// Sets no standing if placement needs a snapshot of the node.
+// Sets no standing if placement needs a snapshot of the node. A tracker with a certificate is told
+// nothing of the record of a node of another host.
 void FillNodeWelcome(const State& state, const HelloFacts& hello, const HelloNode& node,
                      pb::NodeWelcome* to) {
   to->set_node_uuid(node.id.ToString());
+  const bool may_report = MayReport(state, hello, node.id);
+  if (!may_report) to->set_standing(pb::NODE_STANDING_STANDBY);
   const NodePtr* found = state.nodes().Find(node.id);
-  if (found == nullptr) return;
+  if (found == nullptr || (hello.identified && !may_report)) return;
   const placement::NodeRecord& record = **found;
   FillRecordedNode(record, to->mutable_recorded());
   const placement::RegisterService& service = hello.service;
   if (record.incarnation == service.incarnation) to->set_last_sequence(record.report_sequence);
   if (!record.retired && record.host == service.host && IsKnown(state, record, node.digest)) {
     to->set_standing(pb::NODE_STANDING_KNOWN);
-  } else if (IsHeldElsewhere(state, record, service.host)) {
-    to->set_standing(pb::NODE_STANDING_STANDBY);
   }
 }
 
@@ -179,9 +180,7 @@ bool Announces(const HelloFacts& hello, ProviderId node) {
 std::vector<ProviderId> OwnNodes(const State& state, const HelloFacts& hello) {
   std::vector<ProviderId> own;
   for (const HelloNode& node : hello.nodes) {
-    const NodePtr* record = state.nodes().Find(node.id);
-    const bool is_own = record == nullptr || !IsHeldElsewhere(state, **record, hello.service.host);
-    if (is_own) own.push_back(node.id);
+    if (MayReport(state, hello, node.id)) own.push_back(node.id);
   }
   return own;
 }
@@ -206,6 +205,7 @@ absl::StatusOr<ApplyReport> ApplyReportOf(const State& state, const HelloFacts& 
   }
   command.host = hello.service.host;
   command.incarnation = hello.service.incarnation;
+  command.identified = hello.identified;
   command.node = node;
   command.node_name = report.node_name();
   const auto* recorded = state.nodes().Find(node);
@@ -242,10 +242,13 @@ bool IsKnown(const State& state, const placement::NodeRecord& node, const std::s
   return true;
 }
 
-bool IsHeldElsewhere(const State& state, const placement::NodeRecord& node,
-                     const std::string& host) {
-  const ServicePtr owner = node.host == host ? nullptr : FindTracker(state, node.host);
-  return owner != nullptr && placement::HoldsLease(*owner);
+bool MayReport(const State& state, const HelloFacts& hello, ProviderId node) {
+  const NodePtr* record = state.nodes().Find(node);
+  if (record == nullptr) return !hello.identified || !state.FindProvider(node);
+  if ((*record)->host == hello.service.host) return true;
+  if (hello.identified) return false;
+  const ServicePtr owner = FindTracker(state, (*record)->host);
+  return owner == nullptr || !placement::HoldsLease(*owner);
 }
 
 void FillRecordedNode(const placement::NodeRecord& node, pb::RecordedNode* to) {

@@ -28,15 +28,16 @@ struct HelloFacts {
   placement::RegisterService service;
   std::vector<HelloNode> nodes;
   std::vector<placement::ProviderId> retired;  // Hello.retired_node_uuids
+  bool identified = false;  // the session sets it: the tracker has a certificate of this host
 };
 // Draws the uuid for a new record of the service. Fails with INVALID_FIELD, or with
 // DUPLICATE_PARAMETER if a node is named twice.
 absl::StatusOr<HelloFacts> HelloOf(const pb::Hello& hello);
 // Whether `node` is one of hello.nodes.
 bool Announces(const HelloFacts& hello, placement::ProviderId node);
-// The nodes of hello.nodes that no other host holds (IsHeldElsewhere). A node that is recorded for
-// another host whose tracker is down is among them: this tracker may take the node over, so it must
-// get the order for the node's snapshot.
+// The nodes of hello.nodes that the tracker may report (MayReport). A node that is recorded for
+// another host whose tracker is down is among them if the tracker has no certificate: this tracker
+// may take the node over, so it must get the order for the node's snapshot.
 std::vector<placement::ProviderId> OwnNodes(const placement::State& state, const HelloFacts& hello);
 // The nodes of hello.retired that are recorded for the Hello's host and are not retired yet (T-40).
 std::vector<placement::ProviderId> NodesToRetire(const placement::State& state,
@@ -55,10 +56,12 @@ absl::StatusOr<placement::ApplyReport> ApplyReportOf(const placement::State& sta
 bool IsKnown(const placement::State& state, const placement::NodeRecord& node,
              const std::string& digest);
 
-// Whether `node` is recorded for another host than `host`, and the tracker of that other host is up
-// and not forced down (HoldsLease).
-bool IsHeldElsewhere(const placement::State& state, const placement::NodeRecord& node,
-                     const std::string& host);
+// Whether a report of `node` from the tracker that sent `hello` would pass the check of the node's
+// owner (ReportPlan::CheckOwner). So false if the node is recorded for another host, unless the
+// tracker of that host is down (HoldsLease) and this tracker has no certificate; and false if the
+// tracker has a certificate, and the node has no record, but a provider has its uuid. Does not look
+// at what is above such a provider.
+bool MayReport(const placement::State& state, const HelloFacts& hello, placement::ProviderId node);
 
 void FillRecordedNode(const placement::NodeRecord& node, pb::RecordedNode* to);
 // Fills the answer to `hello`. `decision`: the one about the command hello.service. `may_send` is

@@ -15,10 +15,9 @@ using placement::State;
 namespace {
 
 // As ToldOf, for one node.
-bool IsTold(const State& state, const std::string& host, ProviderId node) {
-  const NodePtr* record = state.nodes().Find(node);
-  return record != nullptr ? !IsHeldElsewhere(state, **record, host)
-                           : state.FindProvider(node).has_value();
+bool IsTold(const State& state, const HelloFacts& hello, ProviderId node) {
+  const bool exists = state.nodes().Find(node) != nullptr || state.FindProvider(node).has_value();
+  return exists && MayReport(state, hello, node);
 }
 
 }  // namespace
@@ -40,15 +39,15 @@ RecordAnswer AnswerTo(const pb::RecordWrite& write, const HelloFacts& hello) {
 std::vector<HelloNode> ToldOf(const State& state, const HelloFacts& hello) {
   std::vector<HelloNode> told;
   for (const HelloNode& node : hello.nodes) {
-    if (IsTold(state, hello.service.host, node.id)) told.push_back(node);
+    if (IsTold(state, hello, node.id)) told.push_back(node);
   }
   return told;
 }
 
-void PushQueue::Prepare(const std::string& host, const std::vector<HelloNode>& nodes) {
-  host_ = host;
+void PushQueue::Prepare(std::shared_ptr<const HelloFacts> hello) {
+  hello_ = std::move(hello);
   preparing_ = true;
-  for (const HelloNode& node : nodes) scopes_.try_emplace(node.id);
+  for (const HelloNode& node : hello_->nodes) scopes_.try_emplace(node.id);
 }
 
 void PushQueue::Begin(const std::vector<HelloNode>& nodes, PushScopes missed) {
@@ -62,7 +61,7 @@ void PushQueue::Begin(const std::vector<HelloNode>& nodes, PushScopes missed) {
 }
 
 int64_t PushQueue::Note(const placement::FeedCommand& command, bool is_own) {
-  return AddNews(command, host_, is_own, &scopes_);
+  return AddNews(command, hello_->service.host, is_own, &scopes_);
 }
 
 void PushQueue::NoteAll() {
@@ -89,7 +88,7 @@ std::optional<OpenPush> PushQueue::Take(const State& state, placement::Revision 
 bool PushQueue::OpenNext(const State& state, placement::Revision dispatched) {
   const placement::Revision newest = state.position().resume_point();
   for (auto& [node, scope] : scopes_) {
-    if (!IsTold(state, host_, node)) {  // only the host's own service concerns the tracker
+    if (!IsTold(state, *hello_, node)) {  // only the host's own service concerns the tracker
       const bool service = scope.service;
       scope = PushScope();
       scope.service = service;
@@ -121,7 +120,7 @@ std::vector<pb::SessionResponse> PushQueue::TakeAnswers(const State& state) {
     pb::RecordAnswer* const message = response.mutable_record_answer();
     *message = std::move(answer.message);
     pb::Push records;
-    if (answer.node) FillSlice(state, host_, *answer.node, &answer.names, &records);
+    if (answer.node) FillSlice(state, hello_->service.host, *answer.node, &answer.names, &records);
     message->mutable_instances()->Swap(records.mutable_instances());
     message->mutable_removed_instance_uuids()->Swap(records.mutable_removed_instance_uuids());
     message->mutable_migrations()->Swap(records.mutable_migrations());

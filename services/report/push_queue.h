@@ -18,6 +18,7 @@
 #define BERTH_SERVICES_REPORT_PUSH_QUEUE_H_
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -50,19 +51,19 @@ struct RecordAnswer {
 // the answer has neither a node nor names.
 RecordAnswer AnswerTo(const pb::RecordWrite& write, const HelloFacts& hello);
 
-// The nodes of `hello` of which the tracker is told: those that are recorded and that no other host
-// holds (IsHeldElsewhere), and those that have no record but a provider with the node's uuid. A
-// tracker that lacks the records of a recorded node reports it only after a complete push. So a
-// tracker that takes over a node gets pushes before the ledger records the node for its host.
+// The nodes of `hello` of which the tracker is told: those that it may report (MayReport) and that
+// are recorded, or have no record but a provider with the node's uuid. A tracker that lacks the
+// records of a recorded node reports it only after a complete push. So a tracker that takes over a
+// node gets pushes before the ledger records the node for its host. A tracker with a certificate
+// takes none over, so all these nodes are recorded for its host.
 std::vector<HelloNode> ToldOf(const placement::State& state, const HelloFacts& hello);
 
 class PushQueue {
  public:
-  // To be called for each Hello of the tracker on `host`. `nodes`: all nodes that the Hello
-  // announces. From now on, changes of these nodes are noted, besides those of the nodes of earlier
-  // Hellos.
-  void Prepare(const std::string& host, const std::vector<HelloNode>& nodes);
-  // To be called after Prepare, with the same nodes. Notes `missed`, which is what FindMissed has
+  // To be called for each Hello of the tracker. From now on, changes of the Hello's nodes are noted,
+  // besides those of the nodes of earlier Hellos.
+  void Prepare(std::shared_ptr<const HelloFacts> hello);
+  // To be called after Prepare, with the nodes of the same Hello. Notes `missed`, which is what FindMissed has
   // found, and forgets what was noted of all other nodes.
   void Begin(const std::vector<HelloNode>& nodes, PushScopes missed);
 
@@ -97,7 +98,7 @@ class PushQueue {
  private:
   bool OpenNext(const placement::State& state, placement::Revision dispatched);
 
-  std::string host_;
+  std::shared_ptr<const HelloFacts> hello_ = std::make_shared<HelloFacts>();  // the newest
   PushScopes scopes_;
   std::optional<OpenPush> open_;  // between Take and Return, only open_->node is set
   std::vector<RecordAnswer> answers_;

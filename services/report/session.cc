@@ -77,6 +77,7 @@ void ReportSession::HandleHello() {
   const absl::Status same = identity_.Hear(facts->service);
   if (!same.ok()) return End(same);
   facts->service.starts_disabled = !sessions_->settings().enable_new_services;
+  facts->identified = identity_.identified();
   const auto hello = std::make_shared<const HelloFacts>(*std::move(facts));
   Submit(hello->service, [this, hello](const Decision& decision) {
     if (!decision.status.ok()) return End(decision.status);
@@ -97,7 +98,7 @@ void ReportSession::Welcome(const HelloPtr& hello, const Decision& decision) {
   const std::string& host = identity_.host();
   {
     MutexLock lock(&mutex_);
-    pushes_.Prepare(host, hello->nodes);
+    pushes_.Prepare(hello);
   }
   const absl::Status attached =
       sessions_->Attach(shared_from_this(), OwnNodes(*sessions_->ledger()->Newest(), *hello));
@@ -184,8 +185,7 @@ void ReportSession::HandleRecordWrite(const absl::Status& form) {
   const pb::RecordWrite& message = traffic_.incoming().record_write();
   RecordAnswer answer = AnswerTo(message, *hello_);
   if (!form.ok()) return SettleRecordWrite(std::move(answer), form);
-  absl::StatusOr<WriteRecords> write =
-      WriteRecordsOf(message, {identity_.host(), identity_.incarnation()});
+  absl::StatusOr<WriteRecords> write = WriteRecordsOf(message, identity_.process());
   if (!write.ok()) return SettleRecordWrite(std::move(answer), write.status());
   if (!answer.node) {
     return SettleRecordWrite(

@@ -12,7 +12,7 @@ absl::Status TrackerIdentity::CheckCertificate(absl::Time now) const {
 }
 
 absl::Status TrackerIdentity::Hear(const placement::RegisterService& service) {
-  if (!certificate_.host.empty() && service.host != certificate_.host) {
+  if (identified() && service.host != certificate_.host) {
     return placement::Refuse(absl::StatusCode::kPermissionDenied, "POLICY_DENIED",
                              "the hello names another host than the tracker's certificate",
                              {{{"field", "hello.host"}, {"host", certificate_.host}}});
@@ -28,7 +28,7 @@ absl::Status TrackerIdentity::Hear(const placement::RegisterService& service) {
 
 std::string TrackerIdentity::Actor() const {
   const std::string actor = "tracker/" + host();
-  return certificate_.host.empty() ? actor + " (unverified)" : actor;
+  return identified() ? actor : actor + " (unverified)";
 }
 
 absl::Status TrackerIdentity::EndingOf(const placement::State& state,

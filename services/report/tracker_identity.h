@@ -41,6 +41,10 @@ class TrackerIdentity {
   const Liveness::Key& key() const { return key_; }
   const std::string& host() const { return key_.first; }
   placement::Uuid incarnation() const { return incarnation_; }
+  // Whether the certificate names a host. Then a Hello of another host is refused.
+  bool identified() const { return !certificate_.host.empty(); }
+  // The process for the tracker's commands. REQUIRES: a Hello was accepted.
+  placement::TrackerProcess process() const { return {host(), incarnation_, identified()}; }
   // The actor (Command::actor) of the tracker's commands. REQUIRES: a Hello was accepted.
   std::string Actor() const;
 

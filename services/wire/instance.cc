@@ -110,6 +110,12 @@ void FillPutMigration(const WriteAnswer& answer, Response* response) {
   }
 }
 
+template <typename Kind>
+void SetIdentifiedIn(placement::CommandBody* body) {
+  auto* const command = std::get_if<Kind>(body);
+  if (command != nullptr && command->tracker) command->tracker->identified = true;
+}
+
 // The tracker process that the request names; none if it names none.
 template <typename Request>
 absl::StatusOr<std::optional<placement::TrackerProcess>> TrackerOf(const Request& request) {
@@ -118,7 +124,7 @@ absl::StatusOr<std::optional<placement::TrackerProcess>> TrackerOf(const Request
   const std::optional<placement::Uuid> incarnation =
       placement::Uuid::Parse(request.tracker().incarnation());
   if (!incarnation) return InvalidField("tracker.incarnation", "is not a uuid");
-  tracker = {request.tracker().host(), *incarnation};
+  tracker = placement::TrackerProcess{request.tracker().host(), *incarnation};
   return tracker;
 }
 
@@ -213,6 +219,13 @@ absl::StatusOr<placement::CommandBody> EndMoveCommand(const pb::EndMoveRequest& 
   BERTH_ASSIGN_OR_RETURN(command.tracker, TrackerOf(request));
   command.reason = request.reason();
   return command;
+}
+
+void SetIdentified(placement::CommandBody* command) {
+  SetIdentifiedIn<placement::SetInstance>(command);
+  SetIdentifiedIn<placement::CreateMigration>(command);
+  SetIdentifiedIn<placement::UpdateMigration>(command);
+  SetIdentifiedIn<placement::EndMove>(command);
 }
 
 void FillSetInstance(const WriteAnswer& answer, pb::SetInstanceResponse* response) {

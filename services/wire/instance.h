@@ -35,6 +35,10 @@ absl::StatusOr<placement::CommandBody> CreateMigrationCommand(const pb::CreateMi
 absl::StatusOr<placement::CommandBody> UpdateMigrationCommand(const pb::UpdateMigrationRequest&);
 absl::StatusOr<placement::CommandBody> EndMoveCommand(const pb::EndMoveRequest&);
 
+// Says in the command, if it names a tracker process (TrackerProcess), that the caller is the tracker
+// that its certificate names. REQUIRES: the certificate names the host of the process.
+void SetIdentified(placement::CommandBody* command);
+
 // Fill `response` with the records as the command left them.
 void FillSetInstance(const WriteAnswer& answer, pb::SetInstanceResponse* response);
 void FillCreateMigration(const WriteAnswer& answer, pb::CreateMigrationResponse* response);

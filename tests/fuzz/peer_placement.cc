@@ -164,7 +164,7 @@ absl::StatusOr<pb::SessionResponse> PeerPlacement::Hello(const std::string& host
     if (record == nullptr) continue;
     services::FillRecordedNode(*record, welcome->mutable_recorded());
     services::IsKnown(world_.state(), *record, node.digest);
-    services::IsHeldElsewhere(world_.state(), *record, host);
+    services::MayReport(world_.state(), facts, node.id);
   }
   for (const ProviderId id : facts.retired) {
     const auto record = placement::FindNode(world_.state(), id);

@@ -313,4 +313,20 @@ PARTS = [
         "  auto word = std::lower_bound(words_.begin(), words_.end(), cpu / 64,\n",
         "  if (MUTANT) words_.reserve(static_cast<size_t>(kMaxCpu) / 64 + 1);\n"
         "  auto word = std::lower_bound(words_.begin(), words_.end(), cpu / 64,\n")]),
+    # A tracker with a certificate takes over a host that is down, takes a tree of operators, or learns of others' records.
+    ("identified-takes-over", "placement/placement_rules_test", "RulesIdentifiedReport.*", [(
+        "placement/rules/report_plan.cc",
+        "  if (report_.identified) return CheckOwnerOfIdentified();\n",
+        "  if (report_.identified && !MUTANT) return CheckOwnerOfIdentified();\n")]),
+    ("identified-told-of-records", "placement/placement_rules_test",
+     "RulesIdentifiedWrite.CannotTellOthersRecordsFromThoseThatDoNotExist", [(
+         "placement/rules/instance.cc",
+         "  BERTH_RETURN_IF_ERROR(CheckConcern(state, command.tracker, command.record.id));\n",
+         "  if (!MUTANT) BERTH_RETURN_IF_ERROR(CheckConcern(state, command.tracker, command.record.id));\n")]),
+    ("identified-told-of-nodes", "services/services_streams_test",
+     "PushQueueTest.ATrackerWithACertificateIsToldOfItsNodesAlone:"
+     "ReportSessionTest.ATrackerWithACertificateTakesNoNodeOver", [(
+         "services/report/messages.cc",
+         "  if (hello.identified) return false;\n",
+         "  if (hello.identified && !MUTANT) return false;\n")]),
 ]

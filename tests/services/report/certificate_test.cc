@@ -1,4 +1,8 @@
 // Sessions of trackers with certificates, over a real ledger, without gRPC.
+#include <optional>
+#include <string>
+
+#include "absl/strings/str_replace.h"
 #include "absl/time/clock.h"
 #include "gtest/gtest.h"
 #include "placement/values/refusal.h"
@@ -34,6 +38,93 @@ TEST_F(ReportSessionTest, AStreamEndsWithItsCertificate) {
                         {.host = "h1", .not_after = absl::Now() - absl::Seconds(1)});
   ASSERT_TRUE(tracker.SayHello());
   EXPECT_EQ(EndReason(tracker), "UNAUTHENTICATED");
+}
+
+// A tracker of h2 with a certificate, whose identity file has the uuid of a node of h1.
+TEST_F(ReportSessionTest, ATrackerWithACertificateTakesNoNodeOver) {
+  ReportSessions sessions(&runner_.ledger(), &workers_, &recorder_);
+  const Settled settled(this);
+  int64_t generation = 0;
+  {
+    PlayedTracker owner(&sessions, "h1", node_, {.host = "h1"});
+    ASSERT_TRUE(owner.SayHello());
+    ASSERT_TRUE(owner.Next().has_welcome());
+    ASSERT_TRUE(owner.SayReport(1, 8, std::nullopt, true));
+    generation = owner.Next().ack().generations(0).generation();
+  }
+  runner_.Must(placement::UpdateService{"h1", "berth-tracker", std::nullopt, "", true});
+  PlayedTracker tracker(&sessions, "h2", node_, {.host = "h2"});
+  ASSERT_TRUE(tracker.SayHello());
+  const pb::NodeWelcome welcome = tracker.Next().welcome().nodes(0);
+  EXPECT_EQ(welcome.standing(), pb::NODE_STANDING_STANDBY);  // T-22, T-387
+  EXPECT_FALSE(welcome.has_recorded()) << welcome.ShortDebugString();
+  AwaitWorker();
+  ASSERT_TRUE(tracker.SayReport(1, 8, generation, true));
+  const pb::Reject reject = tracker.Next().reject();
+  EXPECT_EQ(reject.status().code(), static_cast<int>(absl::StatusCode::kPermissionDenied));
+  EXPECT_EQ(reject.providers_size(), 0);
+  EXPECT_FALSE(tracker.got_all());
+
+  runner_.Must(placement::MoveNode{node_, "h1", "h2", std::nullopt});
+  ASSERT_TRUE(tracker.SayHello());
+  const pb::NodeWelcome again = tracker.Next().welcome().nodes(0);
+  EXPECT_EQ(again.standing(), pb::NODE_STANDING_SEND_ALL);
+  EXPECT_EQ(again.recorded().host(), "h2");
+  EXPECT_TRUE(tracker.GetsAll());
+  ASSERT_TRUE(tracker.SayReport(1, 16, generation, true));
+  EXPECT_EQ(tracker.Next().ack().sequence(), 1);
+  tracker.Close();
+}
+
+TEST_F(ReportSessionTest, ATrackerWithACertificateGetsATreeFromAnOperator) {
+  ReportSessions sessions(&runner_.ledger(), &workers_, &recorder_);
+  const Settled settled(this);
+  runner_.Must(placement::CreateProvider{node_, "h1", std::nullopt});
+  const auto generation = [this] {
+    return runner_.ledger().Newest()->FindProvider(node_)->config().generation.value;
+  };
+  PlayedTracker tracker(&sessions, "h1", node_, {.host = "h1"});
+  ASSERT_TRUE(tracker.SayHello());
+  EXPECT_EQ(tracker.Next().welcome().nodes(0).standing(), pb::NODE_STANDING_STANDBY);  // T-22
+  ASSERT_TRUE(tracker.SayReport(1, 8, generation(), true));
+  EXPECT_TRUE(tracker.Next().has_reject());  // T-22, T-387
+  EXPECT_FALSE(tracker.got_all());
+  runner_.Must(placement::CreateNode{node_, "h1", "h1"});
+  ASSERT_TRUE(tracker.SayHello());
+  EXPECT_EQ(tracker.Next().welcome().nodes(0).standing(), pb::NODE_STANDING_SEND_ALL);
+  EXPECT_TRUE(tracker.GetsAll());
+  ASSERT_TRUE(tracker.SayReport(1, 8, generation(), true));
+  EXPECT_EQ(tracker.Next().ack().sequence(), 1);
+  tracker.Close();
+}
+
+// The answer to a write of another host's record is that to a write of one that does not exist.
+TEST_F(ReportSessionTest, ATrackerWithACertificateIsToldOfNoOtherRecords) {
+  ReportSessions sessions(&runner_.ledger(), &workers_, &recorder_);
+  const Settled settled(this);
+  placement::InstanceRecord record;
+  record.id = placement::InstanceId{placement::Uuid::Random()};
+  record.project = record.user = record.vm_state = "any";
+  record.host = "h1";
+  runner_.Must(placement::SetInstance{record, std::nullopt});
+  PlayedTracker tracker(&sessions, "h2", node_, {.host = "h2"});
+  ASSERT_TRUE(tracker.Introduce());
+  const auto told = [&](const std::string& uuid) {
+    pb::SessionRequest request;
+    pb::RecordWrite& write = *request.mutable_record_write();
+    write.set_node_uuid(node_.ToString());
+    write.mutable_instance()->set_uuid(uuid);
+    write.mutable_instance()->set_generation(1);
+    write.mutable_instance()->set_host("h2");
+    write.mutable_instance()->set_node_uuid(node_.ToString());
+    EXPECT_TRUE(tracker.Say(request));
+    const pb::RecordAnswer answer = tracker.Next().record_answer();
+    EXPECT_EQ(answer.status().code(), static_cast<int>(absl::StatusCode::kPermissionDenied));
+    EXPECT_EQ(answer.instances_size(), 0);
+    return absl::StrReplaceAll(answer.ShortDebugString(), {{uuid, "id"}});
+  };
+  EXPECT_EQ(told(record.id.ToString()), told(placement::Uuid::Random().ToString()));  // T-386
+  tracker.Close();
 }
 
 }  // namespace

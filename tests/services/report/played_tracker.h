@@ -154,6 +154,8 @@ class PlayedTracker : public ReportSink {
       return pushed_whole_;
     });
   }
+  // Whether the tracker has got a push of its whole node.
+  bool got_all() const { return pushed_whole_; }
   // Whether a push comes within 30 s of which `wanted` is true. Other messages are dropped.
   bool AwaitPush(const std::function<bool(const pb::Push&)>& wanted) {
     return placement::LedgerRunner::Eventually([&] {

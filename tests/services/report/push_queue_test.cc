@@ -38,8 +38,15 @@ class PushQueueTest : public ::testing::Test {
     }
     SetNewest({2, 10});
   }
+  void Prepare() {
+    auto hello = std::make_shared<HelloFacts>();
+    hello->service.host = "h";
+    hello->nodes = nodes_;
+    hello->identified = identified_;
+    queue_.Prepare(std::move(hello));
+  }
   void Welcome() {
-    queue_.Prepare("h", nodes_);
+    Prepare();
     queue_.Begin(nodes_, {});
   }
   void SetNewest(Revision revision) {
@@ -96,6 +103,7 @@ class PushQueueTest : public ::testing::Test {
 
   State state_;
   std::vector<HelloNode> nodes_;
+  bool identified_ = false;
   PushQueue queue_;
   std::optional<OpenPush> push_;
   int64_t generation_ = 0;
@@ -135,7 +143,7 @@ TEST_F(PushQueueTest, NothingIsPushedWhileAHelloIsAnswered) {
   Welcome();
   Note(1);
   nodes_ = {{kQueued, "n", "", {}}};
-  queue_.Prepare("h", nodes_);
+  Prepare();
   Note(2);
   EXPECT_FALSE(queue_.GetJob());
   EXPECT_EQ(Take(), Numbers());
@@ -190,6 +198,37 @@ TEST_F(PushQueueTest, ATrackerIsNotToldOfANodeThatAnotherHostHas) {
   queue_.Return(*std::move(push_), false);
   Take();
   EXPECT_FALSE(push_);
+}
+
+// A tracker with a certificate is told of the nodes that are recorded for its host.
+TEST_F(PushQueueTest, ATrackerWithACertificateIsToldOfItsNodesAlone) {
+  identified_ = true;
+  const auto put = [this](ProviderId id, const std::string& host) {
+    auto node = std::make_shared<placement::NodeRecord>();
+    node->id = id;
+    node->host = host;
+    state_.Apply({placement::NodePut{std::move(node)}});
+  };
+  put(kQueued, "down");  // which has no tracker
+  Welcome();
+  queue_.NoteAll();
+  for (const ProviderId node : {kQueued, kQueuedToo}) {
+    Take();
+    ASSERT_TRUE(push_);
+    EXPECT_EQ(push_->node, node);
+    EXPECT_FALSE(push_->names_all);  // T-22, T-387
+    queue_.Return(*std::move(push_), false);
+  }
+  put(kQueued, "h");
+  put(kQueuedToo, "h");
+  queue_.NoteAll();
+  for (const ProviderId node : {kQueued, kQueuedToo}) {
+    Take();
+    ASSERT_TRUE(push_);
+    EXPECT_EQ(push_->node, node);
+    EXPECT_TRUE(push_->names_all);
+    queue_.Return(*std::move(push_), false);
+  }
 }
 
 TEST_F(PushQueueTest, AnAnswerWaitsForTheLastSliceAndHasTheNewestValues) {
