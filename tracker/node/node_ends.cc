@@ -158,8 +158,11 @@ void NodeClaims::End(const Uuid& instance_uuid, const std::string& claim_id, Cla
 void NodeClaims::AnswerEnd(Write* write, const absl::Status& answer, ClaimReplies* replies) {
   const Uuid uuid = write->claim.instance.uuid;
   const std::string claim_id = ClaimIdOf(write->claim);
-  // Without a record there is nothing to write: the claim is gone (T-166).
-  if (answer.ok() || absl::IsNotFound(answer)) {
+  // Without a record there is nothing to write: the claim is gone (T-166). Placement does not tell a
+  // tracker with a certificate whether there is a record that is not on its host, and denies both.
+  const bool is_gone = absl::IsNotFound(answer) ||
+                       (absl::IsPermissionDenied(answer) && !state_->account->FindInstance(uuid));
+  if (answer.ok() || is_gone) {
     if (GivesBack(*write)) answers_.Forget(claim_id);
     const OpenClaim claim = write->claim;
     return replies->Add(writes_.Take(uuid).callers, ClaimResult{claim, true});

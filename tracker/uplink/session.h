@@ -143,6 +143,7 @@ class UplinkSession final : public grpc::ClientBidiReactor<placement::v1::Sessio
   std::set<Uuid> welcomed_nodes_;        // the nodes about which a Welcome was processed
   std::map<const Node*, Clock::time_point> not_before_;  // when a node may send its next report
   std::map<const Node*, absl::Status> refusals_;  // of a node's last report; they are logged once
+  std::set<Uuid> withheld_;   // nodes on standby of whose records placement tells nothing; as above
   placement::v1::Push push_;  // the joined slices of a push whose last slice has not come yet
   size_t push_bytes_ = 0;     // the sizes of these slices
   bool service_disabled_ = false;

@@ -52,6 +52,13 @@ bool NeedsSettings(absl::StatusCode code) {
          code == absl::StatusCode::kResourceExhausted;
 }
 
+// Placement tells a tracker with a certificate nothing of nodes that are not of its host.
+std::string WithheldText(const std::string& name) {
+  return absl::StrCat("placement has node ", name, " on another host, or has a provider tree with ",
+                      "its uuid: the node waits until an operator gives it to this host, by ",
+                      "`berth node adopt` or `berth node create`");
+}
+
 }  // namespace
 
 void UplinkSession::Hear(const Response& response) {
@@ -117,6 +124,13 @@ void UplinkSession::WelcomeNode(const v1::NodeWelcome& told, std::vector<NodeRec
   const Standing standing = check.ok() ? ReadStanding(told.standing()) : Standing::kRefused;
   node->Reports([&](NodeReports* reports) { reports->Welcome(standing, told.last_sequence()); });
   if (!check.ok()) return callbacks_.refused(node->name(), check.status(), first_);
+  if (standing == Standing::kStandby && !told.has_recorded()) {
+    if (withheld_.insert(UuidOrNil(told.node_uuid())).second) {
+      callbacks_.log(absl::OkStatus(), WithheldText(node->name()));
+    }
+    return;
+  }
+  withheld_.erase(UuidOrNil(told.node_uuid()));
   for (const std::string& warning : check->warnings) callbacks_.log(absl::OkStatus(), warning);
 }
 

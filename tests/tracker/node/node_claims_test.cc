@@ -272,6 +272,24 @@ TEST_F(NodeClaimsTest, AnEndIsWrittenBeforeItCounts) {
   EXPECT_EQ(Recorded(), 0);
 }
 
+// Placement does not say to a tracker with a certificate that the record was deleted.
+TEST_F(NodeClaimsTest, AnEndThatIsDeniedIsOneIfTheRecordIsGone) {
+  for (const bool gone : {false, true}) {
+    Claim(Building("a"));
+    const auto write = NextWrite();
+    Apply(*write);
+    Answer(write->id, absl::OkStatus());
+    const Call& abort = Abort("a"_uuid.ToString() + "/3");
+    const auto end = NextWrite();
+    ASSERT_TRUE(end.has_value());
+    if (gone) state_.account->DropInstance("a"_uuid);
+    Answer(end->id, absl::PermissionDeniedError("x"));
+    EXPECT_EQ(abort.answers, 1);
+    EXPECT_EQ(abort.result.ok(), gone) << abort.result.status();  // T-166
+    state_.account->DropInstance("a"_uuid);
+  }
+}
+
 TEST_F(NodeClaimsTest, OnlyRecordsThatNobodyHasChangedSinceWereInterrupted) {  // T-33
   const absl::Time booted_at = absl::FromUnixSeconds(1000);
   state_.facts = std::make_shared<const Facts>();

@@ -249,6 +249,24 @@ TEST_F(UplinkTest, ComesBackWithItsDigest) {  // T-226, T-230
   EXPECT_TRUE(placement->reports().empty());
 }
 
+// Placement tells a tracker with a certificate nothing of a node that is not of its host.
+TEST_F(UplinkTest, ANodeOfWhichPlacementTellsNothingWaits) {  // T-22, T-387
+  FakePlacement placement(
+      0, [](FakePlacement* withholding) { withholding->standing = v1::NODE_STANDING_STANDBY; });
+  const auto uplink = Connect(placement);
+  const auto hellos = [&] {
+    const Requests all = placement.requests();
+    return std::count_if(all.begin(), all.end(), [](const auto& one) { return one.has_hello(); });
+  };
+  ASSERT_TRUE(Eventually([&] { return hellos() > 2; }));  // it asks again, and is told the same
+  EXPECT_TRUE(placement.reports().empty());
+  EXPECT_EQ(refusal(), "");
+  EXPECT_EQ(Logged("placement has node n1 on another host, or has a provider tree with its uuid: "
+                   "the node waits until an operator gives it to this host, by `berth node adopt` "
+                   "or `berth node create`"),
+            1);
+}
+
 TEST_F(UplinkTest, SaysUpToWhatItHasHeard) {  // T-226, T-228
   auto placement = std::make_unique<FakePlacement>();
   const int port = placement->port();
