@@ -32,7 +32,7 @@ enum class Standing {
   kKnown,    // placement has the last report: the next one when something has changed
   kSendAll,  // a snapshot
   kWait,     // no reports until placement asks for a snapshot
-  kStandby,  // the node belongs to another tracker that is alive: as for kNone (T-14)
+  kStandby,  // the tracker may not report the node: as for kNone (T-14, T-387)
   kRefused,  // the node's identity contradicts the records: as for kNone (T-20)
 };
 

@@ -103,7 +103,7 @@ class UplinkSession final : public grpc::ClientBidiReactor<placement::v1::Sessio
   bool MakeAuditDone();
   bool MakeBeat();
   // Makes the next message another Hello if a node is in standby, because the other tracker of this
-  // node may have gone meanwhile (T-14).
+  // node may have gone meanwhile (T-14), or an operator may have given the node to this host (T-387).
   void AskForStandby();
   // Each method named Hear... processes one kind of received message.
   void Hear(const Response& response);
