@@ -208,7 +208,9 @@ absl::StatusOr<ApplyReport> ApplyReportOf(const State& state, const HelloFacts& 
   command.identified = hello.identified;
   command.node = node;
   command.node_name = report.node_name();
-  const auto* recorded = state.nodes().Find(node);
+  // A tracker with a certificate is not told, by a refusal, what a node of others is called.
+  const bool is_hidden = hello.identified && !MayReport(state, hello, node);
+  const auto* recorded = is_hidden ? nullptr : state.nodes().Find(node);
   if (command.node_name.empty() && recorded != nullptr) command.node_name = (*recorded)->name;
   command.sequence = report.sequence();
   command.digest = report.digest();

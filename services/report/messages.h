@@ -46,7 +46,8 @@ std::vector<placement::ProviderId> NodesToRetire(const placement::State& state,
 Beat BeatOf(const pb::Heartbeat& heartbeat);
 
 // Makes the command for `report`. Completes the name, the account and the sums from the node's
-// record in `state`, as far as the report leaves them out as unchanged. Fails with INVALID_FIELD.
+// record in `state`, as far as the report leaves them out as unchanged and the tracker may report the
+// node or has no certificate. Fails with INVALID_FIELD.
 absl::StatusOr<placement::ApplyReport> ApplyReportOf(const placement::State& state,
                                                      const HelloFacts& hello,
                                                      const pb::Report& report);

@@ -2,8 +2,10 @@
 #include <optional>
 #include <string>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_replace.h"
 #include "absl/time/clock.h"
+#include "google/rpc/error_details.pb.h"
 #include "gtest/gtest.h"
 #include "placement/values/refusal.h"
 #include "services/report/session.h"
@@ -64,6 +66,14 @@ TEST_F(ReportSessionTest, ATrackerWithACertificateTakesNoNodeOver) {
   EXPECT_EQ(reject.status().code(), static_cast<int>(absl::StatusCode::kPermissionDenied));
   EXPECT_EQ(reject.providers_size(), 0);
   EXPECT_FALSE(tracker.got_all());
+  pb::SessionRequest nameless;
+  nameless.mutable_report()->set_node_uuid(node_.ToString());
+  nameless.mutable_report()->set_sequence(1);
+  nameless.mutable_report()->set_kind(pb::REPORT_KIND_DELTA);
+  ASSERT_TRUE(tracker.Say(nameless));
+  const std::string refusal = tracker.Next().reject().status().message();
+  EXPECT_FALSE(refusal.empty());
+  EXPECT_FALSE(absl::StrContains(refusal, "h1")) << refusal;  // the name of the node
 
   runner_.Must(placement::MoveNode{node_, "h1", "h2", std::nullopt});
   ASSERT_TRUE(tracker.SayHello());
@@ -118,10 +128,14 @@ TEST_F(ReportSessionTest, ATrackerWithACertificateIsToldOfNoOtherRecords) {
     write.mutable_instance()->set_host("h2");
     write.mutable_instance()->set_node_uuid(node_.ToString());
     EXPECT_TRUE(tracker.Say(request));
-    const pb::RecordAnswer answer = tracker.Next().record_answer();
+    pb::RecordAnswer answer = tracker.Next().record_answer();
     EXPECT_EQ(answer.status().code(), static_cast<int>(absl::StatusCode::kPermissionDenied));
     EXPECT_EQ(answer.instances_size(), 0);
-    return absl::StrReplaceAll(answer.ShortDebugString(), {{uuid, "id"}});
+    google::rpc::ErrorInfo info;
+    EXPECT_TRUE(answer.status().details_size() == 1 && answer.status().details(0).UnpackTo(&info));
+    answer.mutable_status()->clear_details();
+    const std::string text = answer.ShortDebugString() + " " + info.ShortDebugString();
+    return absl::StrReplaceAll(text, {{uuid, "id"}});
   };
   EXPECT_EQ(told(record.id.ToString()), told(placement::Uuid::Random().ToString()));  // T-386
   tracker.Close();
