@@ -1,0 +1,322 @@
+// Callers that want what is not theirs, over TLS against the real placement: whoever may not call an
+// RPC learns nothing from the refusal, and a tracker gets nothing of another host.
+#include <grpcpp/generic/generic_stub.h>
+#include <grpcpp/support/byte_buffer.h>
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
+#include "berth/placement/v1/fleet.grpc.pb.h"
+#include "berth/placement/v1/instance.grpc.pb.h"
+#include "berth/placement/v1/provider.grpc.pb.h"
+#include "berth/placement/v1/report.grpc.pb.h"
+#include "google/protobuf/descriptor.pb.h"
+#include "google/protobuf/descriptor_database.h"
+#include "google/protobuf/dynamic_message.h"
+#include "google/rpc/error_details.pb.h"
+#include "google/rpc/status.pb.h"
+#include "placement/ground/uuid.h"
+#include "services/access/protos.h"
+#include "services/access/table.h"
+#include "tests/fault/certified_site.h"
+
+namespace berth::fault {
+namespace {
+
+namespace pb = ::berth::placement::v1;
+using google::protobuf::FieldDescriptor;
+
+std::string NewUuid() { return placement::Uuid::Random().ToString(); }
+
+// All that a caller is told, with `id` for the uuid.
+std::string Told(const grpc::Status& status, const std::string& uuid) {
+  std::string told = absl::StrCat(status.error_code(), " ", status.error_message());
+  google::rpc::Status details;
+  EXPECT_TRUE(details.ParseFromString(status.error_details()));
+  for (const auto& detail : details.details()) {
+    google::rpc::ErrorInfo info;
+    EXPECT_TRUE(detail.UnpackTo(&info));
+    absl::StrAppend(&told, " ", info.ShortDebugString());  // which sorts its map
+  }
+  return absl::StrReplaceAll(told, {{uuid, "id"}});
+}
+
+// The tracker of a host, played by the test: its session with placement.
+class PlayedSession {
+ public:
+  PlayedSession(const CertifiedSite& site, const std::string& host)
+      : host_(host),
+        service_(pb::ReportService::NewStub(site.ConnectToPlacement("tracker/" + host))),
+        stream_(service_->Session(context_.get())) {}
+  ~PlayedSession() {
+    stream_->WritesDone();
+    context_->TryCancel();
+    stream_->Finish();
+  }
+
+  // The standing of the node.
+  pb::NodeWelcome SayHello(const std::string& node) {
+    pb::SessionRequest request;
+    pb::Hello& hello = *request.mutable_hello();
+    hello.set_host(host_);
+    hello.set_binary("berth-tracker");
+    hello.set_incarnation(incarnation);
+    hello.set_machine_id(host_);
+    hello.add_nodes()->set_node_uuid(node);
+    const pb::SessionResponse answer = Ask(request, &pb::SessionResponse::has_welcome);
+    return answer.welcome().nodes_size() == 1 ? answer.welcome().nodes(0) : pb::NodeWelcome();
+  }
+  // Sends a snapshot of the node, which has a root only. Returns the code of the answer.
+  int Report(const std::string& node, const std::string& name, int64_t base) {
+    pb::SessionRequest request;
+    pb::Report& report = *request.mutable_report();
+    report.set_node_uuid(node);
+    report.set_node_name(name);
+    report.set_sequence(++sequence_);
+    report.set_kind(pb::REPORT_KIND_SNAPSHOT);
+    pb::WantedProvider& root = *report.add_providers();
+    root.set_uuid(node);
+    root.set_name(name);
+    if (base > 0) root.set_base_generation(base);
+    (*root.mutable_inventories())["VCPU"].set_total(8);
+    const auto answers = [](const pb::SessionResponse& one) {
+      return one.has_ack() || one.has_reject();
+    };
+    const pb::SessionResponse answer = Ask(request, answers);
+    EXPECT_EQ(answer.reject().providers_size(), 0);
+    return answer.has_ack() ? 0 : answer.reject().status().code();
+  }
+
+  const std::string incarnation = NewUuid();
+
+ private:
+  template <typename Wanted>
+  pb::SessionResponse Ask(const pb::SessionRequest& request, Wanted wanted) {
+    EXPECT_TRUE(stream_->Write(request));
+    pb::SessionResponse answer;
+    while (stream_->Read(&answer)) {
+      if (std::invoke(wanted, answer)) return answer;
+    }
+    ADD_FAILURE() << host_ << ": the session ended";
+    return {};
+  }
+
+  const std::string host_;
+  const std::unique_ptr<grpc::ClientContext> context_ = CallWithin(kAnswerMax);
+  const std::unique_ptr<pb::ReportService::Stub> service_;
+  const std::unique_ptr<grpc::ClientReaderWriter<pb::SessionRequest, pb::SessionResponse>> stream_;
+  int64_t sequence_ = 0;
+};
+
+// Calls by their names, with requests of which only the uuids are set.
+class AnyCall {
+ public:
+  AnyCall() {
+    google::protobuf::FileDescriptorSet set;
+    const absl::string_view bytes = services::EmbeddedProtos();
+    EXPECT_TRUE(set.ParseFromArray(bytes.data(), static_cast<int>(bytes.size())));
+    for (const auto& file : set.file()) EXPECT_TRUE(ours_.Add(file)) << file.name();
+  }
+
+  // `method`: as in the AccessTable. All uuids of the request are `uuid`.
+  grpc::Status Call(const std::shared_ptr<grpc::Channel>& channel, const std::string& method,
+                    const std::string& uuid) {
+    const auto* const found = pool_.FindMethodByName(absl::StrReplaceAll(method, {{"/", "."}}));
+    if (found == nullptr) return {grpc::StatusCode::INTERNAL, "no such method: " + method};
+    const std::unique_ptr<google::protobuf::Message> request(
+        factory_.GetPrototype(found->input_type())->New());
+    for (int i = 0; i < found->input_type()->field_count(); ++i) {
+      const FieldDescriptor* const field = found->input_type()->field(i);
+      if (field->type() != FieldDescriptor::TYPE_STRING) continue;
+      if (!absl::EndsWith(field->name(), "uuid") && !absl::EndsWith(field->name(), "uuids")) {
+        continue;
+      }
+      if (field->is_repeated()) request->GetReflection()->AddString(request.get(), field, uuid);
+      if (!field->is_repeated()) request->GetReflection()->SetString(request.get(), field, uuid);
+    }
+    return Send(channel, method, request->SerializeAsString());
+  }
+
+ private:
+  static grpc::Status Send(const std::shared_ptr<grpc::Channel>& channel, const std::string& method,
+                           const std::string& bytes) {
+    grpc::GenericStub stub(channel);
+    grpc::CompletionQueue queue;
+    const std::unique_ptr<grpc::ClientContext> context = CallWithin(kAnswerMax);
+    const auto call = stub.PrepareCall(context.get(), "/" + method, &queue);
+    void* tag = nullptr;
+    bool ok = false;
+    call->StartCall(context.get());
+    queue.Next(&tag, &ok);
+    const grpc::Slice slice(bytes);
+    if (ok) {
+      call->WriteLast(grpc::ByteBuffer(&slice, 1), {}, context.get());
+      queue.Next(&tag, &ok);
+    }
+    grpc::Status status;
+    call->Finish(&status, context.get());
+    queue.Next(&tag, &ok);
+    queue.Shutdown();
+    while (queue.Next(&tag, &ok)) continue;
+    return status;
+  }
+
+  google::protobuf::SimpleDescriptorDatabase ours_;
+  google::protobuf::DescriptorPoolDatabase linked_{
+      *google::protobuf::DescriptorPool::generated_pool()};
+  google::protobuf::MergedDescriptorDatabase all_{&ours_, &linked_};
+  google::protobuf::DescriptorPool pool_{&all_};
+  google::protobuf::DynamicMessageFactory factory_{&pool_};
+};
+
+class Trespass : public ::testing::Test {
+ protected:
+  // Creates the record of an instance on `host`.
+  std::string CreateInstance(const std::string& host) {
+    pb::SetInstanceRequest request = RecordOf(NewUuid(), host);
+    pb::SetInstanceResponse response;
+    const grpc::Status status =
+        instances_->SetInstance(CallWithin(kAnswerMax).get(), request, &response);
+    EXPECT_TRUE(status.ok()) << status.error_message();
+    return request.instance().uuid();
+  }
+  static pb::SetInstanceRequest RecordOf(const std::string& uuid, const std::string& host) {
+    pb::SetInstanceRequest request;
+    pb::Instance& instance = *request.mutable_instance();
+    instance.set_uuid(uuid);
+    instance.set_project_id("p");
+    instance.set_user_id("u");
+    instance.set_vm_state("active");
+    instance.set_host(host);
+    instance.mutable_flavor();
+    return request;
+  }
+  grpc::Status CreateNode(const std::string& uuid, const std::string& name,
+                          const std::string& host) {
+    pb::CreateNodeRequest request;
+    request.set_node_uuid(uuid);
+    request.set_name(name);
+    request.set_host(host);
+    pb::CreateNodeResponse response;
+    return fleet_->CreateNode(CallWithin(kAnswerMax).get(), request, &response);
+  }
+  // The generation of the provider, which an operator makes.
+  int64_t CreateProvider(const std::string& uuid, const std::string& name) {
+    pb::CreateProviderRequest request;
+    request.set_uuid(uuid);
+    request.set_name(name);
+    pb::CreateProviderResponse response;
+    const grpc::Status status =
+        providers_->CreateProvider(CallWithin(kAnswerMax).get(), request, &response);
+    EXPECT_TRUE(status.ok()) << status.error_message();
+    return response.provider().generation();
+  }
+
+  CertifiedSite site_{0};
+  const std::shared_ptr<grpc::Channel> admin_ = site_.ConnectToPlacement("admin/test");
+  const std::unique_ptr<pb::FleetService::Stub> fleet_ = pb::FleetService::NewStub(admin_);
+  const std::unique_ptr<pb::InstanceService::Stub> instances_ =
+      pb::InstanceService::NewStub(admin_);
+  const std::unique_ptr<pb::ProviderService::Stub> providers_ =
+      pb::ProviderService::NewStub(admin_);
+};
+
+// A node and an instance have the same uuid, so each call finds something that exists.
+TEST_F(Trespass, ARefusedRoleDoesNotLearnWhatExists) {
+  AnyCall any;
+  const std::string exists = CreateInstance("host-1");
+  ASSERT_TRUE(CreateNode(exists, "node-1", "host-1").ok());
+  int refused = 0;
+  for (const char* role : {"tracker", "reader", "scheduler", "operator"}) {
+    const auto channel = site_.ConnectToPlacement(absl::StrCat(role, "/someone"));
+    for (const services::MethodAccess* method : services::AccessTable::Get().All()) {
+      const bool is_ours = absl::StartsWith(method->method, "berth.placement.v1.");
+      if (!is_ours || method->Permit(services::RoleOf(role)).ok()) continue;
+      const std::string missing = NewUuid();
+      const grpc::Status one = any.Call(channel, method->method, exists);
+      const grpc::Status other = any.Call(channel, method->method, missing);
+      EXPECT_EQ(ReasonIn(one), "ROLE_NOT_PERMITTED") << role << " " << method->method;
+      EXPECT_EQ(Told(one, exists), Told(other, missing)) << role << " " << method->method;
+      ++refused;
+    }
+  }
+  EXPECT_GT(refused, 100);
+}
+
+// What only an admin may set is refused before the node is looked for.
+TEST_F(Trespass, ARefusedFieldDoesNotTellWhatExists) {
+  const std::string exists = NewUuid();
+  ASSERT_TRUE(CreateNode(exists, "node-1", "host-1").ok());
+  const auto fleet = pb::FleetService::NewStub(site_.ConnectToPlacement("operator/someone"));
+  const auto told = [&](const std::string& uuid) {
+    pb::DeleteNodeRequest request;
+    request.set_node_uuid(uuid);
+    request.set_cascade(true);
+    pb::DeleteNodeResponse response;
+    const grpc::Status status = fleet->DeleteNode(CallWithin(kAnswerMax).get(), request, &response);
+    EXPECT_EQ(ReasonIn(status), "ROLE_NOT_PERMITTED");
+    return Told(status, uuid);
+  };
+  EXPECT_EQ(told(exists), told(NewUuid()));
+}
+
+// The record is on another host, or there is none: the tracker is told the same.
+TEST_F(Trespass, ATrackerDoesNotLearnWhichRecordsExist) {
+  PlayedSession session(site_, "host-2");
+  session.SayHello(NewUuid());
+  const auto service = pb::InstanceService::NewStub(site_.ConnectToPlacement("tracker/host-2"));
+  const auto told = [&](const std::string& uuid, const std::string& as_host) {
+    pb::SetInstanceRequest request = RecordOf(uuid, "host-2");
+    request.mutable_tracker()->set_host(as_host);
+    request.mutable_tracker()->set_incarnation(session.incarnation);
+    pb::SetInstanceResponse response;
+    const grpc::Status status =
+        service->SetInstance(CallWithin(kAnswerMax).get(), request, &response);
+    EXPECT_EQ(status.error_code(), grpc::StatusCode::PERMISSION_DENIED) << status.error_message();
+    EXPECT_EQ(ReasonIn(status), "POLICY_DENIED");
+    EXPECT_FALSE(absl::StrContains(status.error_message(), "host-1")) << status.error_message();
+    return Told(status, uuid);
+  };
+  const std::string exists = CreateInstance("host-1");
+  const std::string missing = NewUuid();
+  EXPECT_EQ(told(exists, "host-2"), told(missing, "host-2"));
+  EXPECT_EQ(told(exists, "host-3"),
+            told(missing, "host-3"));  // another host than its certificate's
+}
+
+TEST_F(Trespass, ATrackerGetsNoTreeThatNobodyGaveToItsHost) {
+  const std::string pool = NewUuid();
+  const int64_t generation = CreateProvider(pool, "pool");
+  PlayedSession session(site_, "host-2");
+  EXPECT_EQ(session.SayHello(pool).standing(), pb::NODE_STANDING_STANDBY);
+  EXPECT_EQ(session.Report(pool, "pool", generation), grpc::StatusCode::PERMISSION_DENIED);
+  ASSERT_TRUE(CreateNode(pool, "pool", "host-2").ok());
+  EXPECT_EQ(session.SayHello(pool).standing(), pb::NODE_STANDING_SEND_ALL);
+  EXPECT_EQ(session.Report(pool, "pool", generation + 1), 0);
+}
+
+TEST_F(Trespass, ATrackerGetsNoNodeOfAHostThatIsDown) {
+  const std::string node = NewUuid();
+  ASSERT_TRUE(CreateNode(node, "node-1", "host-1").ok());  // its tracker has never been up
+  PlayedSession session(site_, "host-2");
+  const pb::NodeWelcome welcome = session.SayHello(node);
+  EXPECT_EQ(welcome.standing(), pb::NODE_STANDING_STANDBY);
+  EXPECT_FALSE(welcome.has_recorded()) << welcome.ShortDebugString();
+  EXPECT_EQ(session.Report(node, "node-1", 1), grpc::StatusCode::PERMISSION_DENIED);
+  pb::UpdateNodeRequest request;
+  request.set_node_uuid(node);
+  request.set_expected_host("host-1");
+  request.set_host("host-2");
+  pb::UpdateNodeResponse response;
+  ASSERT_TRUE(fleet_->UpdateNode(CallWithin(kAnswerMax).get(), request, &response).ok());
+  EXPECT_EQ(session.SayHello(node).standing(), pb::NODE_STANDING_SEND_ALL);
+}
+
+}  // namespace
+}  // namespace berth::fault
