@@ -5,7 +5,7 @@
 JOBS = $$(nproc)
 
 help:
-	@echo 'make demo     start placement and a tracker, show a host, claim a part of it'
+	@echo 'make demo     start placement and a tracker, show a host, claim a part of it; CERTIFICATES=1: over mutual TLS'
 	@echo 'make test     build everything and run all tests (cold: about half an hour on two cores)'
 	@echo 'make check    build with clang, run linters, run tests under sanitizers'
 	@echo 'make mutants  break the product in many ways; a test must find each'
@@ -22,8 +22,8 @@ help:
 	@echo 'make release-baseline   record the protos of a release, with which buf breaking compares'
 
 demo:
-	@deploy/install-packages build run
-	@deploy/demo/run
+	@deploy/install-packages build run $(if $(filter 1,$(CERTIFICATES)),certificates)
+	@CERTIFICATES=$(CERTIFICATES) deploy/demo/run
 
 build:
 	@deploy/install-packages build run test
