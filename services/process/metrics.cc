@@ -15,6 +15,7 @@
 #include "prometheus/histogram.h"
 #include "prometheus/registry.h"
 #include "prometheus/text_serializer.h"
+#include "services/process/server.h"
 #include "services/process/version.h"
 
 namespace berth::services {
@@ -189,8 +190,7 @@ absl::StatusOr<std::string> Metrics::Listen(const std::string& address) {
     impl_->exposer = std::make_unique<prometheus::Exposer>(address, 1);
   } catch (const std::exception&) {  // the exception has no useful text
     return absl::UnavailableError(
-        absl::StrCat("cannot serve metrics on ", address,
-                     ": the port is taken, or the address is not one of this machine"));
+        absl::StrCat("cannot serve metrics on ", address, ": ", WhyNotListen(address)));
   }
   impl_->exposer->RegisterCollectable(impl_->everything);
   const std::vector<int> ports = impl_->exposer->GetListeningPorts();

@@ -58,7 +58,8 @@ class Metrics {
   void AddSource(std::function<void(Samples*)> source);
 
   // Serves http://`address`/metrics. `address` is HOST:PORT; port 0 takes a free port. Returns the
-  // address with the port that is used. Fails with kUnavailable if the address cannot be used.
+  // address with the port that is used. Fails with kUnavailable if the address cannot be used; the
+  // text is that of WhyNotListen (server.h).
   absl::StatusOr<std::string> Listen(const std::string& address);
 
   // Ends the endpoint: after the return no reading runs, and none begins.

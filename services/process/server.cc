@@ -1,6 +1,13 @@
 #include "services/process/server.h"
 
+#include <netdb.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cerrno>
 #include <climits>
+#include <cstring>
 #include <fstream>
 #include <memory>
 #include <thread>
@@ -58,6 +65,36 @@ absl::Status CheckAddress(const std::string& address, bool reachable) {
                    "127.0.0.1, or give --insecure-listen if the network can be trusted"));
 }
 
+// Binds a socket to `address` in the way of a listener, and closes it. Returns 0, or the error
+// number.
+int BindError(const addrinfo& address) {
+  const int probe = socket(address.ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  if (probe < 0) return errno;
+  const int on = 1;
+  setsockopt(probe, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+  const bool bound = bind(probe, address.ai_addr, address.ai_addrlen) == 0;
+  const int error = bound && listen(probe, 1) == 0 ? 0 : errno;
+  close(probe);
+  return error;
+}
+
+std::string BindErrorInWords(int error, absl::string_view port) {
+  switch (error) {
+    case EADDRINUSE:
+      return absl::StrCat("port ", port,
+                          " is taken by another process; end it or choose another port");
+    case EADDRNOTAVAIL:
+      return "the address is not one of this machine; choose one that `ip address` shows";
+    case EACCES:
+    case EPERM:
+      return absl::StrCat("this user has no right to listen on port ", port,
+                          "; choose a port from 1024 up, or give the process the capability "
+                          "CAP_NET_BIND_SERVICE");
+    default:
+      return std::strerror(error);
+  }
+}
+
 void SetLimits(const ServerOptions& options, grpc::ServerBuilder* builder) {
   builder->SetMaxReceiveMessageSize(options.message_mib_max << 20);
   builder->SetMaxSendMessageSize(options.message_mib_max << 20);
@@ -84,6 +121,19 @@ void LeaveOutUnused(grpc::ServerBuilder* builder) {
   builder->AddChannelArgument(GRPC_ARG_TCP_READ_CHUNK_SIZE, kFirstReadBytes);
 }
 
+// Fails unless the server was `built` and listens on each of `listen`. gRPC tries them in their order
+// and stops at the first that fails, so that this one and those after it have no port.
+absl::Status CheckPorts(const std::vector<std::string>& listen, const std::vector<int>& ports,
+                        bool built) {
+  for (size_t i = 0; i < ports.size(); ++i) {
+    if (ports[i] > 0) continue;
+    return absl::UnavailableError(
+        absl::StrCat("cannot listen on ", listen[i], ": ", WhyNotListen(listen[i])));
+  }
+  if (built) return absl::OkStatus();
+  return absl::UnavailableError(absl::StrCat("cannot listen on ", absl::StrJoin(listen, ", ")));
+}
+
 // Writes the file under another name and renames it, so that nobody reads a half-written file.
 absl::Status WriteAddressFile(const std::string& path, const std::vector<std::string>& addresses) {
   const std::string part = path + ".part";
@@ -102,6 +152,34 @@ bool IsLoopback(const std::string& address) {
   return host == "localhost" || host == "[::1]" ||
          (absl::StartsWith(host, "127.") &&
           host.find_first_not_of("0123456789.") == std::string::npos);
+}
+
+std::string WhyNotListen(const std::string& address) {
+  if (absl::StartsWith(address, "unix:")) {
+    return "the socket cannot be made there; its directory must exist, this user must be allowed "
+           "to "
+           "write it, and the path may have at most 107 bytes";
+  }
+  const size_t colon = address.rfind(':');
+  std::string host = HostOf(address);
+  const std::string port = colon == std::string::npos ? "" : address.substr(colon + 1);
+  if (host.size() > 2 && host.front() == '[') host = host.substr(1, host.size() - 2);
+  addrinfo hints = {};
+  hints.ai_flags = AI_PASSIVE;
+  hints.ai_socktype = SOCK_STREAM;
+  addrinfo* found = nullptr;
+  const int failed =
+      getaddrinfo(host.empty() ? nullptr : host.c_str(), port.c_str(), &hints, &found);
+  if (failed != 0) {
+    return absl::StrCat("this is no address: ", gai_strerror(failed), "; write HOST:PORT");
+  }
+  int error = 0;
+  for (const addrinfo* one = found; one != nullptr && error == 0; one = one->ai_next) {
+    error = BindError(*one);
+  }
+  freeaddrinfo(found);
+  if (error != 0) return BindErrorInWords(error, port);
+  return absl::StrCat("port ", port, " is free now; give each address once, or try again");
 }
 
 absl::Status CheckListeners(const ServerOptions& options) {
@@ -231,13 +309,9 @@ absl::StatusOr<std::unique_ptr<Server>> Server::Start(const ServerOptions& optio
   }
   impl->Offer(services, &builder);
   impl->server = builder.BuildAndStart();
+  BERTH_RETURN_IF_ERROR(CheckPorts(options.listen, ports, impl->server != nullptr));
   for (size_t i = 0; i < ports.size(); ++i) {
     const std::string& address = options.listen[i];
-    if (impl->server == nullptr || ports[i] <= 0) {
-      return absl::UnavailableError(absl::StrCat(
-          "cannot listen on ", absl::StrJoin(options.listen, ", "),
-          ": the port is taken by another process, or the address is not one of this machine"));
-    }
     impl->addresses.push_back(absl::StartsWith(address, "unix:")
                                   ? address
                                   : absl::StrCat(HostOf(address), ":", ports[i]));

@@ -35,6 +35,10 @@ struct ServerOptions {
 // Whether only this machine can reach `address`.
 bool IsLoopback(const std::string& address);
 
+// Why nobody can listen on `address` at this moment, and what to do, as the end of a sentence. Tries
+// it for HOST:PORT and [IPV6]:PORT, and gives the possible reasons for other addresses.
+std::string WhyNotListen(const std::string& address);
+
 // Checks `options.listen` without listening. Fails with kInvalidArgument or kFailedPrecondition if
 // Start would.
 absl::Status CheckListeners(const ServerOptions& options);
@@ -46,7 +50,7 @@ class Server {
   // second after Admission says so. Fails with
   //   kFailedPrecondition  an address can be reached by other machines, without TLS and without
   //                        `insecure_listen`
-  //   kUnavailable         an address cannot be used
+  //   kUnavailable         an address cannot be used; the text is that of WhyNotListen
   //   kPermissionDenied    the address file cannot be written
   static absl::StatusOr<std::unique_ptr<Server>> Start(const ServerOptions& options,
                                                        const std::vector<grpc::Service*>& services,

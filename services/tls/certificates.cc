@@ -78,50 +78,100 @@ struct PemBlock {
   int line = 0;  // of BEGIN
 };
 
-// Returns the blocks of `text`; fails if one does not end.
+// What may stand outside the blocks of a PEM file.
+enum class Between {
+  kAnyText,   // for example what `openssl x509 -text` prints
+  kComments,  // before the first block any text, and then comments that begin with '#'
+};
+
+// Returns what is wrong with `line` outside a block; empty: nothing.
+absl::string_view WrongOutside(absl::string_view line, bool first, Between between) {
+  if (absl::StartsWith(line, "-----END ")) return "a block ends here that does not begin";
+  if (absl::StartsWith(line, "-----BEGIN ")) return "the line that begins a block is not complete";
+  if (first || between == Between::kAnyText || line.empty() || line.front() == '#') return "";
+  return "this text is no part of a certificate; remove the line, or let it begin with '#'";
+}
+
+// Returns the blocks of `text`; fails if one is not complete, or if other text is not allowed.
 absl::StatusOr<std::vector<PemBlock>> BlocksOf(absl::string_view what, const std::string& path,
-                                               const std::string& text) {
+                                               const std::string& text, Between between) {
   std::vector<PemBlock> blocks;
   bool inside = false;
   int number = 0;
+  const auto wrong = [&](int line, absl::string_view words) {
+    return BadFile(what, absl::StrCat(path, ":", line),
+                   absl::StrCat(words, "; is the file complete?"));
+  };
   for (absl::string_view line : absl::StrSplit(text, '\n')) {
     ++number;
     line = absl::StripTrailingAsciiWhitespace(line);
     absl::string_view label = line;
-    if (!inside && absl::ConsumePrefix(&label, "-----BEGIN ") &&
-        absl::ConsumeSuffix(&label, "-----")) {
-      blocks.push_back({std::string(label), "", number});
-      inside = true;
+    const bool begins =
+        absl::ConsumePrefix(&label, "-----BEGIN ") && absl::ConsumeSuffix(&label, "-----");
+    if (begins && inside) break;
+    if (begins) blocks.push_back({std::string(label), "", number});
+    if (!begins && !inside) {
+      const absl::string_view words = WrongOutside(line, blocks.empty(), between);
+      if (!words.empty()) return wrong(number, words);
+      continue;
     }
-    if (!inside) continue;
     absl::StrAppend(&blocks.back().text, line, "\n");
     inside = !absl::StartsWith(line, "-----END ");
   }
   if (!inside) return blocks;
-  return BadFile(what, absl::StrCat(path, ":", blocks.back().line),
-                 "the block that begins here does not end; is the file complete?");
+  return wrong(blocks.back().line, "the block that begins here does not end");
 }
 
-absl::StatusOr<std::vector<Certificate>> ReadCertificates(absl::string_view what,
-                                                          const std::string& path,
-                                                          const std::string& text) {
-  BERTH_ASSIGN_OR_RETURN(const std::vector<PemBlock> blocks, BlocksOf(what, path, text));
-  std::vector<Certificate> certificates;
+// A certificate, and where in its file it begins.
+struct PlacedCertificate {
+  Certificate certificate;
+  int line = 0;
+};
+
+absl::StatusOr<std::vector<PlacedCertificate>> ReadCertificates(absl::string_view what,
+                                                                const std::string& path,
+                                                                const std::string& text,
+                                                                Between between) {
+  BERTH_ASSIGN_OR_RETURN(const std::vector<PemBlock> blocks, BlocksOf(what, path, text, between));
+  std::vector<PlacedCertificate> certificates;
   for (const PemBlock& block : blocks) {
-    if (block.label != "CERTIFICATE") continue;
+    if (block.label != "CERTIFICATE") {
+      if (between == Between::kAnyText) continue;
+      return BadFile(what, absl::StrCat(path, ":", block.line),
+                     "the block that begins here is no certificate; remove it");
+    }
     const Bio bio(BIO_new_mem_buf(block.text.data(), static_cast<int>(block.text.size())),
                   BIO_free);
-    certificates.emplace_back(PEM_read_bio_X509(bio.get(), nullptr, nullptr, nullptr), X509_free);
-    if (certificates.back() == nullptr) {
+    Certificate certificate(PEM_read_bio_X509(bio.get(), nullptr, nullptr, nullptr), X509_free);
+    if (certificate == nullptr) {
       ERR_clear_error();
       return BadFile(what, absl::StrCat(path, ":", block.line),
                      "the certificate that begins here cannot be read");
     }
+    certificates.push_back({std::move(certificate), block.line});
   }
   if (certificates.empty()) {
     return BadFile(what, path, "has no certificate in the form PEM (-----BEGIN CERTIFICATE-----)");
   }
   return certificates;
+}
+
+// Fails if one of `cas` may not issue certificates. It would be trusted as it is, whoever issued it,
+// and no other certificate with it.
+absl::Status CheckCas(const std::string& path, const std::vector<PlacedCertificate>& cas) {
+  for (const PlacedCertificate& ca : cas) {
+    X509* const certificate = ca.certificate.get();
+    const bool is_ca = X509_check_ca(certificate) == 1;
+    const bool signs = (X509_get_key_usage(certificate) & KU_KEY_CERT_SIGN) != 0;
+    ERR_clear_error();
+    if (is_ca && signs) continue;
+    return BadFile(
+        "the CA file", absl::StrCat(path, ":", ca.line),
+        absl::StrCat("the certificate that begins here is not that of a CA: it lacks ",
+                     signs ? "CA:TRUE in its basic constraints" : "keyCertSign in its key usage",
+                     "; give the certificates of CAs alone"));
+  }
+  return absl::OkStatus();
 }
 
 int NoPassword(char*, int, int, void*) { return -1; }
@@ -132,7 +182,8 @@ struct ReadKey {
 };
 
 absl::StatusOr<ReadKey> ReadPrivateKey(const std::string& path, const std::string& text) {
-  BERTH_ASSIGN_OR_RETURN(const std::vector<PemBlock> blocks, BlocksOf("the key", path, text));
+  BERTH_ASSIGN_OR_RETURN(const std::vector<PemBlock> blocks,
+                         BlocksOf("the key", path, text, Between::kAnyText));
   for (const PemBlock& block : blocks) {
     if (!absl::EndsWith(block.label, "PRIVATE KEY")) continue;
     if (absl::StrContains(block.label, "ENCRYPTED") || absl::StrContains(block.text, "ENCRYPTED")) {
@@ -173,20 +224,29 @@ absl::Status CheckTimes(const std::string& path, const X509* certificate, absl::
                               "; issue a new one"));
 }
 
-// The URIs in the subject alternative names of `certificate`.
-std::vector<std::string> UrisOf(const X509* certificate) {
-  std::vector<std::string> uris;
+// The subject alternative names of one type in `certificate`: GEN_URI or GEN_DNS.
+std::vector<std::string> NamesOf(const X509* certificate, int type) {
+  std::vector<std::string> texts;
   auto* names = static_cast<GENERAL_NAMES*>(
       X509_get_ext_d2i(certificate, NID_subject_alt_name, nullptr, nullptr));
   for (int i = 0; i < sk_GENERAL_NAME_num(names); ++i) {
     const GENERAL_NAME* name = sk_GENERAL_NAME_value(names, i);
-    if (name->type != GEN_URI) continue;
-    const ASN1_IA5STRING* uri = name->d.uniformResourceIdentifier;
-    uris.emplace_back(reinterpret_cast<const char*>(ASN1_STRING_get0_data(uri)),
-                      static_cast<size_t>(ASN1_STRING_length(uri)));
+    if (name->type != type) continue;
+    const ASN1_IA5STRING* text = name->d.ia5;
+    texts.emplace_back(reinterpret_cast<const char*>(ASN1_STRING_get0_data(text)),
+                       static_cast<size_t>(ASN1_STRING_length(text)));
   }
   GENERAL_NAMES_free(names);
-  return uris;
+  return texts;
+}
+
+// What to tell somebody whose certificate has an id where it does not count; else empty.
+absl::string_view MisplacedId(const X509* certificate) {
+  for (const std::string& name : NamesOf(certificate, GEN_DNS)) {
+    if (absl::StartsWith(name, "spiffe:"))
+      return "; an id that stands as a DNS name does not count";
+  }
+  return "";
 }
 
 std::string Wanted(const CertificateUse& use) {
@@ -196,13 +256,13 @@ std::string Wanted(const CertificateUse& use) {
 
 absl::StatusOr<SpiffeId> CheckId(const std::string& path, const X509* certificate,
                                  const CertificateUse& use) {
-  const std::vector<std::string> uris = UrisOf(certificate);
+  const std::vector<std::string> uris = NamesOf(certificate, GEN_URI);
   if (uris.size() != 1) {
     return BadFile("the certificate", path,
                    absl::StrCat("has ", uris.size(),
                                 " URIs as subject alternative names, but must "
                                 "have exactly one: ",
-                                Wanted(use)));
+                                Wanted(use), MisplacedId(certificate)));
   }
   const absl::StatusOr<SpiffeId> id = ParseSpiffeId(uris[0]);
   if (!id.ok()) {
@@ -214,7 +274,8 @@ absl::StatusOr<SpiffeId> CheckId(const std::string& path, const X509* certificat
     return id;
   }
   return BadFile("the certificate", path,
-                 absl::StrCat("is that of ", UriOf(*id), ", but must be that of ", Wanted(use)));
+                 absl::StrCat("is that of ", UriOf(*id), ", but must be that of ", Wanted(use),
+                              "; issue one for this program, or correct its settings"));
 }
 
 struct FreeStore {
@@ -226,15 +287,18 @@ struct FreeStore {
 
 // What keeps `chain` from leading to one of `cas` for `purpose`, in the way gRPC checks it; empty:
 // nothing. Without `now` no certificate is too old or too young.
-std::string ChainFault(const std::vector<Certificate>& chain, const std::vector<Certificate>& cas,
-                       int purpose, std::optional<absl::Time> now) {
+std::string ChainFault(const std::vector<PlacedCertificate>& chain,
+                       const std::vector<PlacedCertificate>& cas, int purpose,
+                       std::optional<absl::Time> now) {
   const std::unique_ptr<X509_STORE, FreeStore> store(X509_STORE_new());
   const std::unique_ptr<STACK_OF(X509), FreeStore> between(sk_X509_new_null());
   const std::unique_ptr<X509_STORE_CTX, FreeStore> context(X509_STORE_CTX_new());
-  for (const Certificate& ca : cas) X509_STORE_add_cert(store.get(), ca.get());
-  for (size_t i = 1; i < chain.size(); ++i) sk_X509_push(between.get(), chain[i].get());
+  for (const PlacedCertificate& ca : cas) X509_STORE_add_cert(store.get(), ca.certificate.get());
+  for (size_t i = 1; i < chain.size(); ++i) {
+    sk_X509_push(between.get(), chain[i].certificate.get());
+  }
   X509_STORE_set_flags(store.get(), X509_V_FLAG_PARTIAL_CHAIN | X509_V_FLAG_TRUSTED_FIRST);
-  X509_STORE_CTX_init(context.get(), store.get(), chain[0].get(), between.get());
+  X509_STORE_CTX_init(context.get(), store.get(), chain[0].certificate.get(), between.get());
   X509_STORE_CTX_set_purpose(context.get(), purpose);
   if (now) {
     X509_STORE_CTX_set_time(context.get(), 0, absl::ToTimeT(*now));
@@ -251,21 +315,23 @@ std::string ChainFault(const std::vector<Certificate>& chain, const std::vector<
 }
 
 // Checks for one purpose that `chain` leads to one of `cas`.
-absl::Status CheckChain(const CertificateTexts& files, const std::vector<Certificate>& chain,
-                        const std::vector<Certificate>& cas, int purpose, absl::Time now) {
+absl::Status CheckChain(const CertificateTexts& files, const std::vector<PlacedCertificate>& chain,
+                        const std::vector<PlacedCertificate>& cas, int purpose, absl::Time now) {
   const std::string fault = ChainFault(chain, cas, purpose, now);
   if (fault.empty()) return absl::OkStatus();
-  return BadFile("the certificate", files.certificate,
-                 absl::StrCat("does not pass as the certificate of a ",
-                              purpose == X509_PURPOSE_SSL_SERVER ? "server" : "client",
-                              " with the CAs in ", files.ca, ": ", fault));
+  return BadFile(
+      "the certificate", files.certificate,
+      absl::StrCat("does not pass as the certificate of a ",
+                   purpose == X509_PURPOSE_SSL_SERVER ? "server" : "client", " with the CAs in ",
+                   files.ca, ": ", fault,
+                   "; give the CA that issued it, and the certificates in between"));
 }
 
 // The certificates as PEM, without what else their file has.
-std::string PemOf(const std::vector<Certificate>& certificates) {
+std::string PemOf(const std::vector<PlacedCertificate>& certificates) {
   const Bio bio(BIO_new(BIO_s_mem()), BIO_free);
-  for (const Certificate& certificate : certificates) {
-    PEM_write_bio_X509(bio.get(), certificate.get());
+  for (const PlacedCertificate& one : certificates) {
+    PEM_write_bio_X509(bio.get(), one.certificate.get());
   }
   char* bytes = nullptr;
   const auto size = BIO_get_mem_data(bio.get(), &bytes);
@@ -285,12 +351,14 @@ absl::StatusOr<CertificateTexts> ReadCertificateFiles(const CertificateTexts& fi
 absl::StatusOr<CheckedCertificates> CheckCertificates(const CertificateTexts& files,
                                                       const CertificateTexts& texts,
                                                       const CertificateUse& use, absl::Time now) {
-  BERTH_ASSIGN_OR_RETURN(const std::vector<Certificate> chain,
-                         ReadCertificates("the certificate", files.certificate, texts.certificate));
+  BERTH_ASSIGN_OR_RETURN(
+      const std::vector<PlacedCertificate> chain,
+      ReadCertificates("the certificate", files.certificate, texts.certificate, Between::kAnyText));
   BERTH_ASSIGN_OR_RETURN(const ReadKey key, ReadPrivateKey(files.key, texts.key));
-  BERTH_ASSIGN_OR_RETURN(const std::vector<Certificate> cas,
-                         ReadCertificates("the CA file", files.ca, texts.ca));
-  const X509* own = chain[0].get();
+  BERTH_ASSIGN_OR_RETURN(const std::vector<PlacedCertificate> cas,
+                         ReadCertificates("the CA file", files.ca, texts.ca, Between::kComments));
+  BERTH_RETURN_IF_ERROR(CheckCas(files.ca, cas));
+  const X509* own = chain[0].certificate.get();
   const bool fits = X509_check_private_key(own, key.key.get()) == 1;
   ERR_clear_error();
   if (!fits) {
@@ -314,10 +382,11 @@ absl::StatusOr<CheckedCertificates> CheckCertificates(const CertificateTexts& fi
 }
 
 absl::Status CheckClientChain(const std::string& chain, const std::string& cas) {
-  BERTH_ASSIGN_OR_RETURN(const std::vector<Certificate> sent,
-                         ReadCertificates("the certificate", "of the client", chain));
-  BERTH_ASSIGN_OR_RETURN(const std::vector<Certificate> trusted,
-                         ReadCertificates("the CA file", "in use", cas));
+  BERTH_ASSIGN_OR_RETURN(
+      const std::vector<PlacedCertificate> sent,
+      ReadCertificates("the certificate", "of the client", chain, Between::kAnyText));
+  BERTH_ASSIGN_OR_RETURN(const std::vector<PlacedCertificate> trusted,
+                         ReadCertificates("the CA file", "in use", cas, Between::kAnyText));
   const std::string fault = ChainFault(sent, trusted, X509_PURPOSE_SSL_CLIENT, std::nullopt);
   return fault.empty() ? absl::OkStatus() : absl::InvalidArgumentError(fault);
 }

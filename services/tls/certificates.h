@@ -44,7 +44,9 @@ struct CheckedCertificates {
 absl::StatusOr<CertificateTexts> ReadCertificateFiles(const CertificateTexts& files);
 
 // Checks `texts`, which come from `files`, as of `now`. kInvalidArgument if
-//   - a text has no certificate or key, or one that cannot be read
+//   - a text has no certificate or key, one that cannot be read, or a part of a block. The text of
+//     the CAs may have nothing else than comments ('#') after its first certificate
+//   - a certificate of the CAs is not that of a CA (CA:TRUE, keyCertSign)
 //   - the key is not that of the own certificate, or is encrypted
 //   - the own certificate has ended or not begun yet, or does not lead to one of the CAs
 //   - the own certificate does not have exactly one URI, spiffe://DOMAIN/ROLE/NAME as `use` wants

@@ -3,6 +3,7 @@
 #include <atomic>
 #include <cstdlib>
 #include <fstream>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "openssl/bio.h"
@@ -89,8 +90,12 @@ IssuedCertificate CertificateAuthority::Issue(const CertificateWords& words) con
     absl::StrAppend(&names, names.empty() ? "" : ",", "DNS:", dns);
   }
   if (!names.empty()) AddExtension(certificate, certificate_, NID_subject_alt_name, names);
-  if (!words.extended_key_usage.empty()) {
-    AddExtension(certificate, certificate_, NID_ext_key_usage, words.extended_key_usage);
+  const std::pair<int, const std::string*> extensions[] = {
+      {NID_ext_key_usage, &words.extended_key_usage},
+      {NID_basic_constraints, &words.basic_constraints},
+      {NID_key_usage, &words.key_usage}};
+  for (const auto& [nid, value] : extensions) {
+    if (!value->empty()) AddExtension(certificate, certificate_, nid, *value);
   }
   X509_sign(certificate, key_, EVP_sha256());
   IssuedCertificate issued{PemOf(certificate), PemOf(key)};

@@ -22,6 +22,8 @@ struct CertificateWords {
   absl::Time not_before = absl::Now() - absl::Hours(1);
   absl::Time not_after = absl::Now() + absl::Hours(1);
   std::string extended_key_usage = "serverAuth,clientAuth";
+  std::string basic_constraints;  // empty: none
+  std::string key_usage;          // empty: none
 };
 
 // All in the form PEM.

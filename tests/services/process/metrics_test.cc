@@ -77,7 +77,7 @@ TEST(MetricsTest, ServesOnAChosenPortAndSaysWhenItIsTaken) {
   Metrics second("placement");
   const absl::StatusOr<std::string> taken = second.Listen(*address);
   EXPECT_EQ(taken.status().code(), absl::StatusCode::kUnavailable);
-  EXPECT_THAT(taken.status().message(), HasSubstr("taken"));
+  EXPECT_THAT(taken.status().message(), HasSubstr("is taken by another process"));
 }
 
 }  // namespace

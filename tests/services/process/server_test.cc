@@ -11,6 +11,7 @@
 
 #include "grpc/health/v1/health.grpc.pb.h"
 #include "grpcpp/security/credentials.h"
+#include "tests/processes/as_nobody.h"
 
 namespace berth::services {
 namespace {
@@ -61,7 +62,8 @@ TEST(ServerTest, RefusesWhatItCannotOrShouldNotDo) {
     const char* said;
   };
   const Case cases[] = {
-      {(*first)->addresses()[0], "", absl::StatusCode::kUnavailable, "taken"},
+      {(*first)->addresses()[0], "", absl::StatusCode::kUnavailable, "is taken by another process"},
+      {"unix:/nowhere/at/all", "", absl::StatusCode::kUnavailable, "its directory must exist"},
       {"0.0.0.0:0", "", absl::StatusCode::kFailedPrecondition, "--insecure-listen"},
       {"nowhere", "", absl::StatusCode::kInvalidArgument, "HOST:PORT"},
       {"127.0.0.1:0", "/nowhere/at/all", absl::StatusCode::kPermissionDenied, "address file"},
@@ -74,6 +76,28 @@ TEST(ServerTest, RefusesWhatItCannotOrShouldNotDo) {
     EXPECT_EQ(server.status().code(), refused.code) << server.status();
     EXPECT_THAT(server.status().message(), HasSubstr(refused.said));
   }
+}
+
+TEST(ServerTest, AnAddressThatCannotBeUsedIsToldWithTheReason) {
+  EXPECT_THAT(WhyNotListen("192.0.2.1:0"), HasSubstr("is not one of this machine"));
+  EXPECT_THAT(WhyNotListen("[2001:db8::1]:0"), HasSubstr("is not one of this machine"));
+  EXPECT_THAT(WhyNotListen("host.invalid:0"), HasSubstr("this is no address"));
+  EXPECT_THAT(WhyNotListen("127.0.0.1:0"), HasSubstr("is free now"));
+}
+
+TEST(ServerTest, WithoutTheRightToAPortTheRefusalSaysSo) {
+  int first_free = 0;
+  std::ifstream("/proc/sys/net/ipv4/ip_unprivileged_port_start") >> first_free;
+  ServerOptions options = Loopback();
+  options.listen = {"127.0.0.1:0", "127.0.0.1:1"};
+  const testing::AsNobody as_nobody;
+  const auto server = Server::Start(options, {});
+  if (first_free <= 1) return;  // everybody has the right
+  EXPECT_EQ(server.status().code(), absl::StatusCode::kUnavailable);
+  EXPECT_EQ(
+      server.status().message(),
+      "cannot listen on 127.0.0.1:1: this user has no right to listen on port 1; choose a port "
+      "from 1024 up, or give the process the capability CAP_NET_BIND_SERVICE");
 }
 
 TEST(ServerTest, HealthIsAnsweredPerService) {

@@ -20,6 +20,7 @@
 #include "grpcpp/server_builder.h"
 #include "services/process/caller.h"
 #include "services/process/server.h"
+#include "tests/processes/as_nobody.h"
 #include "tests/processes/certificate_authority.h"
 
 namespace berth::services {
@@ -222,6 +223,69 @@ TEST_F(TlsTest, BadFilesAreToldOnceAndNeverUsed) {
   EXPECT_GT(tls->not_after(), end + absl::Minutes(50));
   EXPECT_EQ(tls->renewals(), 1);
   EXPECT_EQ(tls->ca_changes(), 0);
+}
+
+// One mistake in the three files, and what is said of it.
+struct Mistake {
+  IssuedCertificate issued;
+  std::string ca;
+  const char* said;
+};
+
+// At the start each mistake is refused. While a certificate is in use, the mistake is told and
+// changes nothing.
+TEST_F(TlsTest, EachMistakeIsRefusedAtTheStartAndChangesNothingLater) {
+  const IssuedCertificate good = ca_.Issue(kServerUri);
+  const TlsSettings settings = Settings("own", good, ca_.pem());
+  const auto issue = [&](const CertificateWords& words) { return ca_.Issue(words); };
+  CertificateWords later;
+  later.uris = {kServerUri};
+  later.not_before = absl::Now() + absl::Minutes(10);
+  CertificateWords dns;
+  dns.dns = {kServerUri};
+  CertificateWords two;
+  two.uris = {kServerUri, "spiffe://d.example/placement/two"};
+  const Mistake mistakes[] = {
+      {ca_.Issue("spiffe://e.example/placement/one"), ca_.pem(), "is that of spiffe://e.example/"},
+      {issue(two), ca_.pem(), "has 2 URIs"},
+      {issue(dns), ca_.pem(), "an id that stands as a DNS name does not count"},
+      {issue(later), ca_.pem(), "is valid only from"},
+      {good, ca_.pem() + "garbage\n", "own-ca.crt:"},
+      {good, ca_.pem() + other_.pem().substr(0, 200), "does not end"},
+      {good, ca_.pem() + good.certificate, "is not that of a CA"},
+  };
+  for (const Mistake& mistake : mistakes) {
+    testing::WriteCertificates(directory_, "own", good, ca_.pem());
+    Told told;
+    CertificateUse use;
+    use.server = true;
+    const auto tls = Tls::Open(settings, use, told.Teller());
+    ASSERT_TRUE(tls.ok()) << tls.status();
+    const absl::Time end = (*tls)->not_after();
+    testing::WriteCertificates(directory_, "own", mistake.issued, mistake.ca);
+    const absl::Status refused = CheckTls(settings, use);
+    EXPECT_EQ(refused.code(), absl::StatusCode::kInvalidArgument);
+    EXPECT_THAT(std::string(refused.message()), HasSubstr(mistake.said));
+    (*tls)->Look();
+    (*tls)->Look();
+    EXPECT_THAT(told.text(), HasSubstr("new certificates are not used, the old ones stay in use"));
+    EXPECT_THAT(told.text(), HasSubstr(std::string(refused.message()).substr(0, 60)));
+    EXPECT_EQ((*tls)->not_after(), end);
+  }
+}
+
+TEST_F(TlsTest, AKeyThatMayNotBeReadIsRefusedAtTheStartAndChangesNothingLater) {
+  const TlsSettings settings = Settings("own", ca_.Issue(kServerUri), ca_.pem());
+  const auto tls = OpenOrDie(settings, true);
+  const absl::Time end = tls->not_after();
+  std::filesystem::permissions(settings.files.key, std::filesystem::perms::none);
+  const testing::AsNobody as_nobody;
+  EXPECT_THAT(std::string(CheckTls(settings, {}).message()),
+              HasSubstr(settings.files.key + ": cannot be read: Permission denied"));
+  tls->Look();
+  tls->Look();
+  EXPECT_THAT(server_told_.text(), HasSubstr("cannot be read: Permission denied"));
+  EXPECT_EQ(tls->not_after(), end);
 }
 
 // Everything that somebody may write into the three files on the way to a good set.

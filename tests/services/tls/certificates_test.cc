@@ -4,11 +4,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
 
+#include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
+#include "tests/processes/as_nobody.h"
 #include "tests/processes/certificate_authority.h"
 
 namespace berth::services {
@@ -55,7 +57,7 @@ class CertificatesTest : public ::testing::Test {
 };
 
 TEST_F(CertificatesTest, ThatFitAreGood) {
-  const auto checked = Check(good_, other_.pem() + "a comment\n" + ca_.pem());
+  const auto checked = Check(good_, "any text\n" + other_.pem() + "\n# a comment\n" + ca_.pem());
   ASSERT_TRUE(checked.ok()) << checked.status();
   EXPECT_EQ(checked->id, (SpiffeId{"d.example", "placement", "one"}));
   EXPECT_EQ(checked->not_after, CertificateEnd(good_.certificate));
@@ -98,7 +100,11 @@ TEST_F(CertificatesTest, NeedExactlyOneUri) {
   CertificateWords words;
   words.common_name = kUri;
   words.dns = {"spiffe.d.example"};
-  EXPECT_THAT(WrongWords(words), HasSubstr("has 0 URIs"));
+  EXPECT_THAT(WrongWords(words), AllOf(HasSubstr("has 0 URIs"), Not(HasSubstr("DNS name"))));
+  words.dns = {"spiffe.d.example", kUri};
+  EXPECT_THAT(
+      WrongWords(words),
+      AllOf(HasSubstr("has 0 URIs"), HasSubstr("an id that stands as a DNS name does not count")));
   words.uris = {kUri, "spiffe://d.example/placement/two"};
   EXPECT_THAT(WrongWords(words), HasSubstr("has 2 URIs"));
   words.uris = {"https://d.example/placement/one"};
@@ -132,6 +138,59 @@ TEST_F(CertificatesTest, HalfWrittenFilesAreRefusedWithTheLine) {
   EXPECT_THAT(Wrong({"no", good_.key}, ca_.pem()), HasSubstr("has no certificate"));
   EXPECT_THAT(Wrong({good_.certificate, good_.certificate}, ca_.pem()),
               HasSubstr("has no private key"));
+}
+
+// The lines of the CA file that are no part of a certificate, behind the first one.
+TEST_F(CertificatesTest, ATornCaFileIsRefusedWithTheLine) {
+  const std::string one = ca_.pem();
+  const std::string two = other_.pem();
+  const auto lines = static_cast<int>(std::count(one.begin(), one.end(), '\n'));
+  const std::string begin = "-----BEGIN CERTIFICATE-----\n";
+  const std::string end = "-----END CERTIFICATE-----\n";
+  ASSERT_EQ(two.find(begin), 0u);
+  ASSERT_EQ(two.rfind(end), two.size() - end.size());
+  const std::string body = two.substr(begin.size(), two.size() - begin.size() - end.size());
+  struct Torn {
+    std::string text;
+    int line;  // behind the first certificate
+    const char* said;
+  };
+  const Torn cases[] = {
+      {body + end, 1, "this text is no part of a certificate"},
+      {"\n" + end, 2, "a block ends here that does not begin"},
+      {begin + body, 1, "the block that begins here does not end"},
+      {begin + body + two, 1, "the block that begins here does not end"},
+      {begin.substr(0, 20) + "\n" + body + end, 1, "the line that begins a block is not complete"},
+      {"# good\n\nmore\n" + two, 3, "this text is no part of a certificate; remove the line"},
+      {good_.key, 1, "the block that begins here is no certificate; remove it"},
+      {begin + "bm90IGEgY2VydGlmaWNhdGU=\n" + end, 1,
+       "the certificate that begins here cannot be read"},
+  };
+  for (const Torn& torn : cases) {
+    EXPECT_THAT(Wrong(good_, one + torn.text),
+                HasSubstr(absl::StrCat("the CA file ca.crt:", lines + torn.line, ": ", torn.said)));
+  }
+  // A file of certificates that lead to the CA may have any text, but no part of a block.
+  EXPECT_EQ(Wrong({good_.certificate + "any text\n" + one, good_.key}, one), "nothing is wrong");
+  EXPECT_THAT(Wrong({good_.certificate + end, good_.key}, one), HasSubstr("that does not begin"));
+}
+
+TEST_F(CertificatesTest, OnlyCasMayBeAmongTheCas) {
+  CertificateWords words;
+  words.uris = {kUri};
+  const auto wrong = [&](const std::string& basic_constraints, const std::string& key_usage) {
+    words.basic_constraints = basic_constraints;
+    words.key_usage = key_usage;
+    return Wrong(good_, "# CAs\n" + ca_.Issue(words).certificate + ca_.pem());
+  };
+  EXPECT_THAT(wrong("", ""),
+              AllOf(HasSubstr("the CA file ca.crt:2: "), HasSubstr("lacks CA:TRUE")));
+  EXPECT_THAT(wrong("critical,CA:FALSE", "keyCertSign"), HasSubstr("lacks CA:TRUE"));
+  EXPECT_THAT(wrong("critical,CA:TRUE", "digitalSignature"), HasSubstr("lacks keyCertSign"));
+  EXPECT_EQ(wrong("critical,CA:TRUE", "keyCertSign"), "nothing is wrong");
+  EXPECT_EQ(wrong("critical,CA:TRUE", ""), "nothing is wrong");
+  // Its own certificate would be trusted with no look at who issued it.
+  EXPECT_THAT(Wrong(good_, good_.certificate), HasSubstr("ca.crt:1: "));
 }
 
 TEST_F(CertificatesTest, AnEncryptedKeyIsRefused) {
@@ -170,10 +229,11 @@ TEST_F(CertificatesTest, FilesThatCannotBeReadAreNamed) {
   EXPECT_THAT(wrong(directory + "/large"), HasSubstr("larger than 1 MiB"));
   ASSERT_EQ(mkfifo((directory + "/pipe").c_str(), 0600), 0);
   EXPECT_THAT(wrong(directory + "/pipe"), HasSubstr("is not a regular file"));
-  if (geteuid() != 0) {
-    std::filesystem::permissions(paths.key, std::filesystem::perms::none);
-    EXPECT_THAT(wrong(paths.key), HasSubstr("Permission denied"));
-  }
+  std::filesystem::permissions(paths.key, std::filesystem::perms::none);
+  const testing::AsNobody as_nobody;
+  EXPECT_THAT(wrong(paths.key),
+              AllOf(HasSubstr("the key " + paths.key + ": cannot be read: Permission denied"),
+                    HasSubstr("the user of this process must be allowed to read it")));
 }
 
 }  // namespace
