@@ -110,7 +110,8 @@ absl::Status CheckPlacementOptions(const PlacementOptions& options) {
     return absl::InvalidArgumentError("--database must begin with postgresql://");
   }
   BERTH_RETURN_IF_ERROR(CheckTls(options.tls, PlacementCertificateUse()));
-  return CheckListeners(options);
+  BERTH_RETURN_IF_ERROR(CheckListeners(options));
+  return CheckMetricsListener(options);
 }
 
 }  // namespace berth::services

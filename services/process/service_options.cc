@@ -4,6 +4,8 @@
 
 #include <cstdlib>
 
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
 #include "services/process/log.h"
@@ -12,6 +14,7 @@ namespace berth::services {
 namespace {
 
 constexpr absl::Duration kCertificateStep = absl::Seconds(1);
+constexpr int kPortMax = 65'535;
 
 }  // namespace
 
@@ -31,12 +34,37 @@ void AddServiceOptions(ServiceOptions* options, Config* config) {
               "File to which to write the addresses on which gRPC is served");
   config->Add("metrics-listen", &options->metrics_listen,
               "Address on which to serve Prometheus metrics: HOST:PORT; empty: none");
+  config->Add(
+      "insecure-metrics-listen", &options->insecure_metrics_listen,
+      "Allow a metrics address that other machines can reach, although everybody who reaches "
+      "it reads the metrics as plain text, with or without TLS");
   config->AddChoice("log-format", {"text", "json"}, &options->log_format,
                     "The format of log lines");
   config->AddChoice("log-level", {"debug", "info", "warning", "error"}, &options->log_level,
                     "Write log messages of this level and above");
   config->Add("drain-max", &options->drain_max,
               "On SIGTERM: how much time begun calls get to finish");
+}
+
+absl::Status CheckMetricsListener(const ServiceOptions& options) {
+  const std::string& address = options.metrics_listen;
+  if (address.empty()) return absl::OkStatus();
+  const size_t colon = address.rfind(':');
+  const std::string digits = colon == std::string::npos ? "" : address.substr(colon + 1);
+  int port = -1;
+  const bool has_port = colon != 0 && absl::SimpleAtoi(digits, &port) && port <= kPortMax &&
+                        digits.find_first_not_of("0123456789") == std::string::npos;
+  // The HTTP server would take a list with commas, and a lone port for all addresses of the machine.
+  if (!has_port || absl::StrContains(address, ",")) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "metrics address '", address, "' is not valid: write HOST:PORT or [IPV6]:PORT"));
+  }
+  if (options.insecure_metrics_listen || IsLoopback(address)) return absl::OkStatus();
+  return absl::FailedPreconditionError(
+      absl::StrCat("will not serve metrics on ", address,
+                   ": other machines can reach this address, and metrics are plain text that "
+                   "everybody may read, with or without certificates. Serve them on 127.0.0.1, or "
+                   "give --insecure-metrics-listen if the network can be trusted"));
 }
 
 void AddTlsOptions(TlsSettings* tls, Config* config) {

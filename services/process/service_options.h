@@ -15,7 +15,8 @@
 namespace berth::services {
 
 struct ServiceOptions : ServerOptions {
-  std::string metrics_listen;  // empty: no metrics
+  std::string metrics_listen;            // HOST:PORT; empty: no metrics
+  bool insecure_metrics_listen = false;  // allow a metrics address that other machines can reach
   std::string log_format = "json";
   std::string log_level = "info";
 };
@@ -23,6 +24,12 @@ struct ServiceOptions : ServerOptions {
 // Declares the settings of ServiceOptions that both services offer. `options` must live until
 // Config::Parse returns.
 void AddServiceOptions(ServiceOptions* options, Config* config);
+
+// Checks `options.metrics_listen` without listening. OK if it is empty. Fails with
+//   kInvalidArgument     it is not HOST:PORT
+//   kFailedPrecondition  other machines can reach it, and `insecure_metrics_listen` is not set.
+//                        Certificates change nothing: metrics are plain text for everybody
+absl::Status CheckMetricsListener(const ServiceOptions& options);
 
 // Declares the settings of TLS.
 void AddTlsOptions(TlsSettings* tls, Config* config);

@@ -67,7 +67,8 @@ absl::StatusOr<TrackerSettings> ReadTrackerSettings(int argc, const char* const*
   if (settings.next == Config::Next::kEnd) return settings;
   BERTH_ASSIGN_OR_RETURN(tracker::Configuration configuration,
                          MakeConfiguration(settings.options, &settings.warnings));
-  const absl::Status listeners = CheckListeners(settings.options);
+  absl::Status listeners = CheckListeners(settings.options);
+  if (listeners.ok()) listeners = CheckMetricsListener(settings.options);
   if (!listeners.ok()) return absl::InvalidArgumentError(listeners.message());
   BERTH_ASSIGN_OR_RETURN(tracker::ProviderFiles files,
                          tracker::ReadProviderFiles(settings.options.provider_config_location));
@@ -105,6 +106,7 @@ std::vector<std::string> WaitingForRestart(const TrackerOptions& running,
   look("insecure-listen", &TrackerOptions::insecure_listen);
   look("address-file", &TrackerOptions::address_file);
   look("metrics-listen", &TrackerOptions::metrics_listen);
+  look("insecure-metrics-listen", &TrackerOptions::insecure_metrics_listen);
   look("host", &TrackerOptions::host);
   look("zone", &TrackerOptions::zone);
   look("my-ip", &TrackerOptions::my_ip);

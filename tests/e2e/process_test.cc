@@ -66,6 +66,10 @@ TEST_F(ProcessTest, SaysWhyItCannotStart) {
   std::ofstream(scratch_.path() + "/file") << "not a directory";
   const std::string file = absl::StrCat("--state-dir=", scratch_.path(), "/file");
   EXPECT_THAT(Refusal({database, "--listen=0.0.0.0:0"}), HasSubstr("--insecure-listen"));
+  EXPECT_THAT(Refusal({database, "--metrics-listen=0.0.0.0:0"}),
+              HasSubstr("--insecure-metrics-listen"));
+  EXPECT_THAT(Refusal({"--check-config", "--metrics-listen=0.0.0.0:0"}),
+              HasSubstr("--insecure-metrics-listen"));
   EXPECT_THAT(Refusal({nowhere}), HasSubstr("cannot connect to the database"));
   EXPECT_THAT(Refusal({file}), HasSubstr(scratch_.path() + "/file"));
   EXPECT_THAT(Refusal({"--colour=red"}), HasSubstr("--colour"));
@@ -91,6 +95,9 @@ TEST_F(ProcessTest, ChecksSettingsWithoutStarting) {
   PlacementServer server(scratch_.path(), {"--check-config"});
   EXPECT_EQ(server.AwaitEnd(kEndMax), 0);
   EXPECT_THAT(server.Log(), HasSubstr("The settings are good."));
+  PlacementServer declared(scratch_.path(), {"--check-config", "--metrics-listen=0.0.0.0:7311",
+                                             "--insecure-metrics-listen"});
+  EXPECT_EQ(declared.AwaitEnd(kEndMax), 0) << declared.Log();
 }
 
 }  // namespace

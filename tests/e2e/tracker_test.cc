@@ -135,6 +135,9 @@ TEST_F(TrackerTest, SaysWhyItCannotStart) {
       {{ConfigArgument(), StateArgument("broken")}, 1, "/broken/compute_id"},  // T-16
       {{ConfigArgument(), StateArgument("b"), "--cpu-shared-set=0-2000"}, 1, "cpu_shared_set"},
       {{ConfigArgument(), StateArgument("c"), "--listen=0.0.0.0:0"}, 2, "--insecure-listen"},
+      {{ConfigArgument(), StateArgument("d"), "--metrics-listen=0.0.0.0:0"},
+       2,
+       "--insecure-metrics-listen"},
       {{ConfigArgument(), "--colour=red"}, 2, "--colour"},
       {{"--config=/nowhere/tracker.toml"}, 2, "/nowhere/tracker.toml"},
   };

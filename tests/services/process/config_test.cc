@@ -210,18 +210,35 @@ TEST_F(ConfigTest, ChecksOnlyWhereAsked) {
   EXPECT_EQ(*Parse({"--help"}), Config::Next::kEnd);
 }
 
+// Arguments of placement.
+struct PlacementCase {
+  std::vector<std::string> arguments;
+  const char* said;  // empty: it is fine
+};
+
 TEST_F(ConfigTest, PlacementRefusesWhatCannotWork) {
-  struct Case {
-    std::vector<std::string> arguments;
-    const char* said;  // empty: it is fine
-  };
-  const Case cases[] = {
+  const PlacementCase cases[] = {
       {{}, ""},
       {{"--listen=127.0.0.1:0", "--listen=unix:/run/berth.sock", "--listen=[::1]:7"}, ""},
       {{"--listen=0.0.0.0:7310"}, "--insecure-listen"},
       {{"--listen=127.0.0.1.example.com:1"}, "--insecure-listen"},
       {{"--listen=0.0.0.0:7310", "--insecure-listen"}, ""},
       {{"--listen=7310"}, "HOST:PORT"},
+      {{"--metrics-listen="}, ""},
+      {{"--metrics-listen=127.0.0.1:0"}, ""},
+      {{"--metrics-listen=localhost:7311"}, ""},
+      {{"--metrics-listen=[::1]:7311"}, ""},
+      {{"--metrics-listen=0.0.0.0:7311"}, "--insecure-metrics-listen"},
+      {{"--metrics-listen=[::]:7311"}, "--insecure-metrics-listen"},
+      {{"--metrics-listen=127.0.0.1.example.com:7311"}, "--insecure-metrics-listen"},
+      {{"--metrics-listen=0.0.0.0:7311", "--insecure-listen"}, "--insecure-metrics-listen"},
+      {{"--metrics-listen=0.0.0.0:7311", "--insecure-metrics-listen"}, ""},
+      {{"--metrics-listen=7311", "--insecure-metrics-listen"}, "HOST:PORT"},
+      {{"--metrics-listen=127.0.0.1:7311,7312"}, "HOST:PORT"},
+      {{"--metrics-listen=0.0.0.0:1,127.0.0.1:7311"}, "HOST:PORT"},
+      {{"--metrics-listen=127.0.0.1:65536"}, "HOST:PORT"},
+      {{"--metrics-listen=127.0.0.1:7311s"}, "HOST:PORT"},
+      {{"--metrics-listen=unix:/run/metrics"}, "HOST:PORT"},
       {{"--workers=-1"}, "--workers"},
       {{"--staleness-max=1ms"}, "--staleness-max"},
       {{"--request-keep=10s"}, "--request-keep"},
@@ -231,7 +248,7 @@ TEST_F(ConfigTest, PlacementRefusesWhatCannotWork) {
       {{"--database=host=somewhere"}, "postgresql://"},
       {{"--database=postgresql://h1,h2/db?target_session_attrs=read-write"}, ""},
   };
-  for (const Case& settings : cases) {
+  for (const PlacementCase& settings : cases) {
     PlacementOptions options;
     Config config("berth-placement", "", default_file_);
     AddPlacementOptions(&options, &config);
