@@ -148,7 +148,12 @@ absl::Status Misunderstood(const CLI::App& app, const CLI::Error& error) {
 
 absl::Status Prepare(const Said& flags, Session& session) {
   BERTH_ASSIGN_OR_RETURN(const auto file, SaidByFile(SettingsFile()));
-  BERTH_ASSIGN_OR_RETURN(const auto settings, Settle(flags, SaidByEnvironment(), file));
+  Said environment = SaidByEnvironment();
+  if (!session.server_settings.empty()) {
+    BERTH_ASSIGN_OR_RETURN(const auto server, SaidByServer(session.server_settings));
+    for (const auto& [name, value] : server) environment[name] = value;
+  }
+  BERTH_ASSIGN_OR_RETURN(const auto settings, Settle(flags, environment, file));
   session.settings = settings;
   session.screen = ScreenFor(settings);
   return absl::OkStatus();

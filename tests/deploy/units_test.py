@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""The systemd units are hardened, and every file of deploy/ names the version of the project.
+"""The systemd units are hardened, health checks use the server's settings, and files of deploy/ name the project's version.
 
 usage: units_test.py SOURCE_DIRECTORY BUILD_DIRECTORY
 """
@@ -22,6 +22,21 @@ def exposures():
         yield unit.name, float(re.search(r"Overall exposure level for \S+: ([\d.]+)", rated)[1])
 
 
+def health_checks():
+    """Each image's health check asks its server with the settings that this server reads."""
+    containers = sorted((SOURCE / "deploy/containers").glob("*.Containerfile"))
+    for container in containers:
+        program = "tracker" if container.name.startswith("tracker") else "placement"
+        sources = [path.read_text() for path in (SOURCE / "services" / program).glob("*.cc")]
+        read = set(re.findall(r'"(/etc/berth/\w+\.toml)"', "".join(sources)))
+        asked = set(re.findall(r'^HEALTHCHECK .*CMD \["/usr/bin/berth", "health", "--server-settings", "([^"]+)"\]$',
+                               container.read_text(), re.M))
+        if asked != read or len(read) != 1:
+            yield f"{container.name}: the health check asks with {sorted(asked)}, but the program reads {sorted(read)}"
+    if len(containers) != 3:
+        yield f"there are {len(containers)} Containerfiles"
+
+
 def problems():
     rated = dict(exposures())
     if sorted(rated) != ["berth-placement.service", "berth-tracker.service"]:
@@ -30,6 +45,7 @@ def problems():
         print(f"{unit}: exposure {exposure}")
         if exposure > EXPOSURE_MAX:
             yield f"{unit}: the exposure is {exposure}, but must be at most {EXPOSURE_MAX}"
+    yield from health_checks()
     version = re.search(r"^project\(berth VERSION ([\d.]+)", (SOURCE / "CMakeLists.txt").read_text(), re.M)[1]
     for name in NAMES_VERSION:
         named = set(re.findall(r"berth-(?:placement|tracker)[:-](?:\$\{BERTH_VERSION:-)?(\d[\d.]*\d)", (SOURCE / "deploy" / name).read_text()))

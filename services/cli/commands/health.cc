@@ -102,12 +102,19 @@ absl::Status CanI(Session& session, const CanIArguments& arguments) {
 }  // namespace
 
 void AddHealthCommand(CLI::App& app, Session& session) {
-  CLI::App* command =
-      AddVerb(app, "health", "Ask a server whether it accepts calls",
-              "berth health --service berth.placement.v1.ProviderService", "Operate");
+  CLI::App* command = AddVerb(app, "health", "Ask a server whether it accepts calls",
+                              "berth health --service berth.placement.v1.ProviderService\n"
+                              "berth health --server-settings /etc/berth/placement.toml",
+                              "Operate");
   HealthArguments& arguments = Does(command, session, Health);
   command->add_option("--service", arguments.service,
                       "Ask about this gRPC service; left out: the whole server");
+  command
+      ->add_option("--server-settings", session.server_settings,
+                   "Ask the server that runs with this settings file (or with the file in "
+                   "BERTH_CONFIG) and with these BERTH_* variables, at its first address and "
+                   "with its own certificate")
+      ->type_name("FILE");
 }
 
 void AddAuthCommands(CLI::App& app, Session& session) {

@@ -30,6 +30,9 @@ class Session {
 
   Settings settings;
   Screen screen;
+  // The settings file of the server that the command calls as that server; empty: it calls as the
+  // user. See SaidByServer.
+  std::string server_settings;
 
   // Chooses the command that Run runs. If several are chosen, Run runs the last one.
   void Choose(std::function<absl::Status()> action) { action_ = std::move(action); }

@@ -4,10 +4,12 @@
 #include <filesystem>
 
 #include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
 #include "placement/ground/status_macros.h"
 #include "toml.hpp"
 
@@ -63,6 +65,58 @@ std::string* TlsSetting(const std::string& name, services::TlsSettings* tls) {
   if (name == "tls-key") return &tls->files.key;
   if (name == "tls-ca") return &tls->files.ca;
   return name == "trust-domain" ? &tls->trust_domain : nullptr;
+}
+
+// The address at which a program on the same machine reaches a server that listens on `listen`.
+// Empty if that cannot be told: port 0 is a free port.
+std::string DialledFor(absl::string_view listen) {
+  if (absl::StartsWith(listen, "unix:")) return std::string(listen);
+  if (absl::EndsWith(listen, ":0")) return "";
+  absl::string_view port = listen;
+  if (absl::ConsumePrefix(&port, "0.0.0.0:")) return absl::StrCat("127.0.0.1:", port);
+  if (absl::ConsumePrefix(&port, "[::]:")) return absl::StrCat("[::1]:", port);
+  return std::string(listen);
+}
+
+// The first of `addresses` that can be dialled; empty if there is none.
+std::string FirstDialled(const std::vector<std::string>& addresses) {
+  for (const std::string& address : addresses) {
+    if (std::string dialled = DialledFor(address); !dialled.empty()) return dialled;
+  }
+  return "";
+}
+
+// The texts of a value in a server's file: those of an array, or of one text with commas.
+std::vector<std::string> TextsIn(const toml::value& value) {
+  std::vector<std::string> texts;
+  if (value.is_string()) {
+    texts = absl::StrSplit(value.as_string().str, ',', absl::SkipWhitespace());
+  } else if (value.is_array()) {
+    for (const toml::value& element : value.as_array()) {
+      for (std::string& text : TextsIn(element)) texts.push_back(std::move(text));
+    }
+  }
+  return texts;
+}
+
+// Adds to `said` what the settings file of a server says, if the file exists.
+absl::Status ReadServerFile(const std::string& path, Said* said) {
+  std::error_code error;
+  if (path.empty() || !std::filesystem::exists(path, error)) return absl::OkStatus();
+  try {
+    services::TlsSettings known;
+    const toml::value file = toml::parse(path);
+    for (const auto& [key, value] : file.as_table()) {
+      const std::string name = absl::StrReplaceAll(key, {{"_", "-"}});
+      if (name == "listen") (*said)["endpoint"] = FirstDialled(TextsIn(value));
+      if (TlsSetting(name, &known) != nullptr && value.is_string()) {
+        (*said)[name] = value.as_string().str;
+      }
+    }
+  } catch (const std::exception& failure) {
+    return absl::InvalidArgumentError(absl::StrCat(path, ": ", failure.what()));
+  }
+  return absl::OkStatus();
 }
 
 absl::Status Read(const std::string& name, const std::string& value, Settings* settings) {
@@ -137,6 +191,24 @@ absl::StatusOr<Said> SaidByFile(const std::string& path) {
   } catch (const std::exception& error) {
     return absl::InvalidArgumentError(absl::StrCat(path, ": ", error.what()));
   }
+  return said;
+}
+
+absl::StatusOr<Said> SaidByServer(const std::string& path) {
+  Said said;
+  const char* other = std::getenv("BERTH_CONFIG");
+  BERTH_RETURN_IF_ERROR(ReadServerFile(other == nullptr || *other == '\0' ? path : other, &said));
+  services::TlsSettings known;
+  for (const char* name : kNames) {
+    const char* value = std::getenv(Variable(name).c_str());
+    // A variable that is empty makes a text of the server empty.
+    if (value != nullptr && TlsSetting(name, &known) != nullptr) said[name] = value;
+  }
+  const char* listen = std::getenv("BERTH_LISTEN");
+  if (listen != nullptr && *listen != '\0') {
+    said["endpoint"] = FirstDialled(absl::StrSplit(listen, ',', absl::SkipWhitespace()));
+  }
+  if (said["endpoint"].empty()) said.erase("endpoint");
   return said;
 }
 

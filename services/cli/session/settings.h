@@ -3,7 +3,7 @@
 //
 // The file is TOML with the long names of the flags, for example `endpoint = "10.0.0.5:7310"`. An
 // unknown name in the file is an error. An environment variable that is empty is ignored. Pure,
-// except for the two functions that read the environment and the file.
+// except for the functions that read the environment and files.
 #ifndef BERTH_SERVICES_CLI_SESSION_SETTINGS_H_
 #define BERTH_SERVICES_CLI_SESSION_SETTINGS_H_
 
@@ -41,6 +41,13 @@ Said SaidByEnvironment();
 // Returns the settings in the file `path`; none if the file does not exist. kInvalidArgument if the
 // file is not TOML or if one of its values has a wrong type.
 absl::StatusOr<Said> SaidByFile(const std::string& path);
+// Returns what the settings of a server say to a program that calls it as that server does, with the
+// server's own certificate: "endpoint", which is the server's first address that can be dialled, the
+// settings of TLS, and nothing else. They come from the variables of the environment with which the
+// server runs, then from its settings file: the one that BERTH_CONFIG names, else `path`. A file
+// that does not exist says nothing, and flags of the server are not known. kInvalidArgument like
+// SaidByFile.
+absl::StatusOr<Said> SaidByServer(const std::string& path);
 // The path of the settings file: $XDG_CONFIG_HOME/berth/config.toml or, without XDG_CONFIG_HOME,
 // ~/.config/berth/config.toml.
 std::string SettingsFile();

@@ -71,6 +71,47 @@ TEST(Settings, TheFileIsToml) {
   EXPECT_TRUE(SaidByFile(path)->empty());
 }
 
+// What SaidByServer says with this settings file and these variables of the environment.
+Said SaidWith(const std::string& file, const Said& variables) {
+  const std::string path = testing::TempDir() + "/berth_server_settings_test.toml";
+  std::ofstream(path) << file;
+  for (const auto& [name, value] : variables) setenv(name.c_str(), value.c_str(), 1);
+  const auto said = SaidByServer(path);
+  for (const auto& [name, value] : variables) unsetenv(name.c_str());
+  std::filesystem::remove(path);
+  EXPECT_TRUE(said.ok()) << said.status();
+  return said.ok() ? *said : Said{};
+}
+
+TEST(Settings, OfAServerAreItsFileAndItsVariables) {
+  EXPECT_EQ(SaidWith("", {}), Said());
+  EXPECT_EQ(
+      SaidWith("workers = 3\ntls_certificate = 'c'\ntls-key = 'k'\ntls-ca = 'a'\n"
+               "trust-domain = 'd'\n[[hypervisor]]\nname = 'n'\n",
+               {}),
+      (Said{{"tls-certificate", "c"}, {"tls-key", "k"}, {"tls-ca", "a"}, {"trust-domain", "d"}}));
+  EXPECT_EQ(SaidWith("tls-ca = 'a'\ntls-key = 'k'", {{"BERTH_TLS_CA", "b"}, {"BERTH_TLS_KEY", ""}}),
+            (Said{{"tls-ca", "b"}, {"tls-key", ""}}));
+  const std::pair<std::string, std::string> listened[] = {
+      {"'h:1'", "h:1"},
+      {"['0.0.0.0:7310', 'h:1']", "127.0.0.1:7310"},
+      {"['[::]:7310']", "[::1]:7310"},
+      {"['127.0.0.1:0', 'unix:/run/s']", "unix:/run/s"},
+      {"'127.0.0.1:0,h:10'", "h:10"},
+      {"'127.0.0.1:0'", ""},
+  };
+  for (const auto& [listen, endpoint] : listened) {
+    Said said = SaidWith("listen = " + listen, {});
+    EXPECT_EQ(said["endpoint"], endpoint) << listen;
+  }
+  EXPECT_EQ(SaidWith("listen = 'h:1'", {{"BERTH_LISTEN", "0.0.0.0:2,h:3"}}),
+            (Said{{"endpoint", "127.0.0.1:2"}}));
+  EXPECT_EQ(SaidWith("listen = 'h:1'", {{"BERTH_LISTEN", ""}, {"BERTH_CONFIG", ""}}),
+            (Said{{"endpoint", "h:1"}}));
+  EXPECT_EQ(SaidWith("listen = 'h:1'", {{"BERTH_CONFIG", "/nowhere/other.toml"}}), Said());
+  EXPECT_TRUE(SaidByServer("/nowhere/settings.toml")->empty());
+}
+
 TEST(Amounts, AreNumbersOrSizes) {
   const struct {
     std::string resource_class, text;
