@@ -25,7 +25,7 @@ class AuditCalls : public HostCalls {
 };
 
 TEST_F(AuditCalls, FindingsOfTheAuditAreRepairedOneByOne) {
-  Tracker tracker(channel_, host_, node_);
+  Tracker tracker(TrackerChannel(host_), host_, node_);
   tracker.Appear(16);
   AddInstance("a");
   const auto finding = [&] {
@@ -63,7 +63,7 @@ TEST_F(AuditCalls, FindingsOfTheAuditAreRepairedOneByOne) {
 }
 
 TEST_F(AuditCalls, GuestsThatTrackersReportAsOrphansAreFound) {
-  Tracker tracker(channel_, host_, node_);
+  Tracker tracker(TrackerChannel(host_), host_, node_);
   tracker.Hello("");
   tracker.Next();
   pb::SessionRequest report = tracker.MakeSnapshot(1, 16, std::nullopt);
@@ -87,7 +87,7 @@ TEST_F(AuditCalls, GuestsThatTrackersReportAsOrphansAreFound) {
 }
 
 TEST_F(AuditCalls, StaleMigrationsAreListedWithWhatTheyHold) {
-  Tracker tracker(channel_, host_, node_);
+  Tracker tracker(TrackerChannel(host_), host_, node_);
   tracker.Appear(16);
   AddInstance("a");
   pb::ListInstancesRequest list;

@@ -22,6 +22,7 @@
 #include "google/rpc/error_details.pb.h"
 #include "google/rpc/status.pb.h"
 #include "placement/ground/uuid.h"
+#include "tests/processes/identity.h"
 #include "tests/processes/placement_server.h"
 
 namespace berth::e2e {
@@ -81,12 +82,18 @@ class CallsTest : public ::testing::Test {
   static void SetUpTestSuite() {
     scratch_ = new placement::ScratchDirectory();
     server_ = StartOrDie(scratch_->path()).release();
-    channel_ = grpc::CreateChannel(server_->address(), grpc::InsecureChannelCredentials());
+    channel_ = grpc::CreateChannel(server_->address(), CredentialsOf());
   }
   static void TearDownTestSuite() {
     channel_.reset();
     delete server_;
     delete scratch_;
+  }
+
+  // A channel for the tracker of `host`. Only that tracker may report the host, where certificates
+  // tell who calls.
+  static std::shared_ptr<grpc::Channel> TrackerChannel(const std::string& host) {
+    return grpc::CreateChannel(server_->address(), CredentialsOf("tracker/" + host));
   }
 
   static grpc::Status Invoke(const std::string& method, const Message& request, Message* response,

@@ -16,6 +16,7 @@
 #include "google/rpc/status.pb.h"
 #include "placement/ground/uuid.h"
 #include "tests/e2e/calls.h"
+#include "tests/processes/identity.h"
 #include "tests/processes/placement_server.h"
 
 namespace berth::e2e {
@@ -26,7 +27,7 @@ namespace pb = ::berth::placement::v1;
 using Claims = pb::CandidateService::Stub;
 
 std::shared_ptr<grpc::Channel> ChannelTo(const PlacementServer& server) {
-  return grpc::CreateChannel(server.address(), grpc::InsecureChannelCredentials());
+  return grpc::CreateChannel(server.address(), CredentialsOf());
 }
 
 // A host with so many VCPU; its uuid.

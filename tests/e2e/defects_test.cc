@@ -17,6 +17,7 @@
 #include "berth/placement/v1/reshape.pb.h"
 #include "berth/placement/v1/usage.pb.h"
 #include "tests/e2e/calls.h"
+#include "tests/processes/identity.h"
 #include "tests/processes/ledger_runner.h"
 
 namespace berth::e2e {
@@ -66,7 +67,7 @@ struct Place {
       : url(at), server(StartAt(directory.path(), url)), channel(Connect()) {}
 
   std::shared_ptr<grpc::Channel> Connect() const {
-    return grpc::CreateChannel(server->address(), grpc::InsecureChannelCredentials());
+    return grpc::CreateChannel(server->address(), CredentialsOf());
   }
   template <typename Response>
   Response Do(const std::string& method, const Message& request) const {

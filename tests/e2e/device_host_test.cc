@@ -17,6 +17,7 @@
 #include "placement/ground/uuid.h"
 #include "tests/e2e/real_host.h"
 #include "tests/e2e/stub_call.h"
+#include "tests/processes/identity.h"
 #include "tests/processes/own_mounts.h"
 #include "tests/processes/unplugged_device.h"
 
@@ -191,8 +192,10 @@ TEST_F(AliasHostTest, ADeviceIsInTheClaimTheRecordAndPlacement) {
   EXPECT_EQ(FreeDevices(), 0);                           // T-396
   Audit();
   EXPECT_EQ(HeldBy(first), WithDevice(provider.uuid()));  // T-154, T-262: nothing is missing
-  const std::string table = tracker::Output(
-      {BERTH_PROGRAM, "--endpoint", placement_->address(), "node", "devices", "node"});
+  std::vector<std::string> berth = CertificateArguments();
+  berth.insert(berth.begin(), BERTH_PROGRAM);
+  berth.insert(berth.end(), {"--endpoint", placement_->address(), "node", "devices", "node"});
+  const std::string table = tracker::Output(berth);
   EXPECT_THAT(table, HasSubstr(address_));
   EXPECT_THAT(table, HasSubstr(product_));
   ExpectRefused(CreateWithAlias(""));  // T-249, T-395

@@ -35,7 +35,7 @@ class Fleet : public CallsTest {
 };
 
 TEST_F(Fleet, ServicesAreFoundByHostAndBinary) {
-  Tracker tracker(channel_, host_, node_);
+  Tracker tracker(TrackerChannel(host_), host_, node_);
   tracker.Hello("");
   tracker.Next();
   EXPECT_TRUE(Nodes(host_, "").empty());  // T-9: no report yet
@@ -61,7 +61,7 @@ TEST_F(Fleet, ServicesAreFoundByHostAndBinary) {
 }
 
 TEST_F(Fleet, ABeatIsCountedAndNothingElseIs) {
-  Tracker tracker(channel_, host_, node_);
+  Tracker tracker(TrackerChannel(host_), host_, node_);
   tracker.Appear(16);
   tracker.Beat(3);
   const absl::Time until = absl::Now() + absl::Seconds(30);
@@ -80,7 +80,7 @@ TEST_F(Fleet, ABeatIsCountedAndNothingElseIs) {
 }
 
 TEST_F(Fleet, AnOverdueAuditIsToldOfAServiceThatIsUp) {
-  Tracker tracker(channel_, host_, node_);
+  Tracker tracker(TrackerChannel(host_), host_, node_);
   tracker.Appear(16);
   const auto after = [this](int64_t count) {
     const absl::Time until = absl::Now() + absl::Seconds(30);
@@ -99,7 +99,7 @@ TEST_F(Fleet, AnOverdueAuditIsToldOfAServiceThatIsUp) {
 }
 
 TEST_F(Fleet, NodesTellWhatTheyAreAndWhose) {
-  Tracker tracker(channel_, host_, node_);
+  Tracker tracker(TrackerChannel(host_), host_, node_);
   tracker.Appear(16);
   const std::vector<pb::Node> found = Nodes(host_, "");
   ASSERT_EQ(found.size(), 1u);                                        // T-310
@@ -123,7 +123,8 @@ TEST_F(Fleet, NodesTellWhatTheyAreAndWhose) {
 TEST_F(Fleet, APageOfLargeNodesEndsAtItsLimitInBytes) {
   constexpr int kNodes = 20;
   for (int i = 0; i < kNodes; ++i) {
-    Tracker tracker(channel_, absl::StrCat(host_, "-", i), Random());
+    const std::string host = absl::StrCat(host_, "-", i);
+    Tracker tracker(TrackerChannel(host), host, Random());
     tracker.Hello("");
     EXPECT_TRUE(tracker.Next().has_welcome());
     pb::SessionRequest report = tracker.MakeSnapshot(1, 16, std::nullopt);
@@ -144,7 +145,7 @@ TEST_F(Fleet, APageOfLargeNodesEndsAtItsLimitInBytes) {
 }
 
 TEST_F(Fleet, ANodeIsDeletedOnlyForTheHostThatItIsOf) {
-  Tracker tracker(channel_, host_, node_);
+  Tracker tracker(TrackerChannel(host_), host_, node_);
   tracker.Appear(16);
   tracker.End();
   pb::DeleteNodeRequest drop;

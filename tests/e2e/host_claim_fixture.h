@@ -21,6 +21,7 @@
 #include "grpcpp/client_context.h"
 #include "placement/ground/uuid.h"
 #include "tests/e2e/stub_call.h"
+#include "tests/processes/identity.h"
 #include "tests/processes/placement_server.h"
 #include "tests/processes/scheduled.h"
 #include "tests/processes/service_process.h"
@@ -31,7 +32,7 @@ namespace pb = ::berth::placement::v1;
 namespace tracker_pb = ::berth::tracker::v1;
 
 inline std::shared_ptr<grpc::Channel> ChannelTo(const std::string& address) {
-  return grpc::CreateChannel(address, grpc::InsecureChannelCredentials());
+  return grpc::CreateChannel(address, CredentialsOf());
 }
 
 inline std::unique_ptr<grpc::ClientContext> Context() {

@@ -9,7 +9,7 @@ namespace berth::e2e {
 namespace {
 
 TEST_F(HostCalls, HostsOfEnabledServicesAreListed) {
-  Tracker tracker(channel_, host_, node_);
+  Tracker tracker(TrackerChannel(host_), host_, node_);
   pb::SessionRequest hello = tracker.MakeHello("");
   hello.mutable_hello()->set_zone("zone of " + host_);
   tracker.stream().Write(hello);
@@ -51,7 +51,7 @@ TEST_F(HostCalls, HostsOfEnabledServicesAreListed) {
 }
 
 TEST_F(HostCalls, AMaintenanceDisablesTheHostUntilItIsOver) {
-  Tracker tracker(channel_, host_, node_);
+  Tracker tracker(TrackerChannel(host_), host_, node_);
   tracker.Appear(16);
   const auto maintain = [&](pb::MaintenanceMode mode) {
     pb::UpdateHostRequest update;
@@ -91,7 +91,7 @@ TEST_F(HostCalls, ANodeIsRecordedBeforeItsTrackerReportsIt) {
   EXPECT_EQ(repeated.SerializeAsString(), created.SerializeAsString());
   create.clear_request_id();
   EXPECT_EQ(Refusal("FleetService/CreateNode", create, &created), "DUPLICATE_NODE node_uuid");
-  Tracker tracker(channel_, host_, node_);
+  Tracker tracker(TrackerChannel(host_), host_, node_);
   tracker.Hello("");
   const pb::SessionResponse welcome = tracker.Next();
   ASSERT_EQ(welcome.welcome().recorded_nodes_size(), 1);
@@ -100,7 +100,7 @@ TEST_F(HostCalls, ANodeIsRecordedBeforeItsTrackerReportsIt) {
 }
 
 TEST_F(HostCalls, AHostIsDescribedByWhatItsTrackerReported) {
-  Tracker tracker(channel_, host_, node_);
+  Tracker tracker(TrackerChannel(host_), host_, node_);
   tracker.Hello("");
   tracker.Next();
   tracker.stream().Write(Report(tracker, 1, 3072));
@@ -143,7 +143,7 @@ TEST_F(HostCalls, StatisticsCountTheNodesOfEnabledServices) {
     return response;
   };
   const pb::GetNodeStatisticsResponse before = statistics();
-  Tracker tracker(channel_, host_, node_);
+  Tracker tracker(TrackerChannel(host_), host_, node_);
   tracker.Hello("");
   tracker.Next();
   tracker.stream().Write(Report(tracker, 1, 3072));
@@ -166,7 +166,7 @@ TEST_F(HostCalls, StatisticsCountTheNodesOfEnabledServices) {
 }
 
 TEST_F(HostCalls, WhatIsWrongWithARequestIsNamed) {
-  Tracker tracker(channel_, host_, node_);
+  Tracker tracker(TrackerChannel(host_), host_, node_);
   tracker.Appear(16);
   pb::DescribeHostRequest describe;
   pb::DescribeHostResponse described;
@@ -220,7 +220,7 @@ TEST_F(HostCalls, WhatIsWrongWithARequestIsNamed) {
 }
 
 TEST_F(HostCalls, AnAuditOfAHostThatIsDownIsRefused) {
-  Tracker tracker(channel_, host_, node_);
+  Tracker tracker(TrackerChannel(host_), host_, node_);
   tracker.Appear(16);
   tracker.End();
   pb::AuditNodeRequest audit;
@@ -235,7 +235,7 @@ TEST_F(HostCalls, AnAuditOfAHostThatIsDownIsRefused) {
 }
 
 TEST_F(HostCalls, AServiceWhoseNodesAreInUseIsDeletedByCascadeOnly) {
-  Tracker tracker(channel_, host_, node_);
+  Tracker tracker(TrackerChannel(host_), host_, node_);
   tracker.Appear(16);
   const pb::SetAllocationsRequest claim = ClaimOn(node_, 2);
   pb::SetAllocationsResponse claimed;
@@ -263,7 +263,7 @@ TEST_F(HostCalls, AServiceWhoseNodesAreInUseIsDeletedByCascadeOnly) {
 }
 
 TEST_F(HostCalls, ADeletedServiceEndsItsStreamAndDoesNotComeBack) {
-  Tracker tracker(channel_, host_, node_);
+  Tracker tracker(TrackerChannel(host_), host_, node_);
   tracker.Hello("");
   const pb::SessionResponse welcome = tracker.Next();
   tracker.Snapshot(1, 16, std::nullopt);
@@ -295,7 +295,7 @@ TEST_F(HostCalls, ADeletedServiceEndsItsStreamAndDoesNotComeBack) {
   EXPECT_EQ(ReasonOf(Invoke("FleetService/DeleteService", deletion, &deleted)),
             "SERVICE_NOT_FOUND");
   // The same process connects again: it says with which record it had registered.
-  Tracker again(channel_, host_, node_);
+  Tracker again(TrackerChannel(host_), host_, node_);
   pb::SessionRequest hello = again.MakeHello("");
   pb::ServiceRegistration& registered = *hello.mutable_hello()->mutable_registered();
   registered.set_service_uuid(welcome.welcome().service().uuid());
@@ -304,7 +304,7 @@ TEST_F(HostCalls, ADeletedServiceEndsItsStreamAndDoesNotComeBack) {
   EXPECT_FALSE(again.Next().has_welcome());                    // T-299
   EXPECT_EQ(ReasonOf(again.End()), "SERVICE_NOT_REGISTERED");  // T-299, T-384
   EXPECT_TRUE(Service().uuid().empty());                       // T-384
-  Tracker restarted(channel_, host_, node_);
+  Tracker restarted(TrackerChannel(host_), host_, node_);
   restarted.Appear(16);
   EXPECT_NE(Service().uuid(), welcome.welcome().service().uuid());  // T-299: a new record
   restarted.End();

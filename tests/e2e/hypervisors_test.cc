@@ -17,6 +17,7 @@
 #include "berth/placement/v1/fleet.grpc.pb.h"
 #include "grpcpp/client_context.h"
 #include "placement/store/child_process.h"
+#include "tests/processes/identity.h"
 #include "tests/processes/placement_server.h"
 #include "tests/processes/tracker_process.h"
 
@@ -43,7 +44,7 @@ class HypervisorsTest : public ::testing::Test {
   HypervisorsTest()
       : placement_(StartOrDie(scratch_.path())),
         stub_(pb::FleetService::NewStub(
-            grpc::CreateChannel(placement_->address(), grpc::InsecureChannelCredentials()))) {
+            grpc::CreateChannel(placement_->address(), CredentialsOf()))) {
     std::ofstream(scratch_.path() + "/host.xml") << kHostXml;
   }
 

@@ -13,6 +13,7 @@
 #include "berth/placement/v1/candidate.pb.h"
 #include "berth/placement/v1/ledger.pb.h"
 #include "tests/e2e/calls.h"
+#include "tests/processes/identity.h"
 #include "tests/processes/ledger_runner.h"
 #include "tests/processes/private_cluster.h"
 #include "tests/processes/restorable.h"
@@ -29,7 +30,7 @@ class LostChangesFlood : public ::testing::Test {
  protected:
   LostChangesFlood()
       : server_(StartAt(scratch_.path(), database_.url(), {"--workers=1"})),
-        channel_(grpc::CreateChannel(server_->address(), grpc::InsecureChannelCredentials())) {}
+        channel_(grpc::CreateChannel(server_->address(), CredentialsOf())) {}
 
   grpc::Status Create(const std::string& name) {
     pb::CreateProviderRequest request;

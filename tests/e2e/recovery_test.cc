@@ -24,6 +24,7 @@
 #include "placement/store/position_file.h"
 #include "services/api/kept_reply.h"
 #include "tests/e2e/calls.h"
+#include "tests/processes/identity.h"
 #include "tests/processes/ledger_runner.h"
 #include "tests/processes/placement_server.h"
 #include "tests/processes/restorable.h"
@@ -38,7 +39,7 @@ class RecoveryTest : public ::testing::Test {
  protected:
   RecoveryTest()
       : server_(StartAt(scratch_.path(), database_.url())),
-        channel_(grpc::CreateChannel(server_->address(), grpc::InsecureChannelCredentials())),
+        channel_(grpc::CreateChannel(server_->address(), CredentialsOf())),
         ledger_(pb::LedgerService::NewStub(channel_)) {}
 
   // Ends the server with `signal`, and starts it with `arguments` after `meanwhile`.
@@ -49,7 +50,7 @@ class RecoveryTest : public ::testing::Test {
     EXPECT_EQ(server_->AwaitEnd(absl::Seconds(30)), signal == SIGTERM ? 0 : 128 + signal);
     meanwhile();
     server_ = StartAt(scratch_.path(), database_.url(), arguments);
-    channel_ = grpc::CreateChannel(server_->address(), grpc::InsecureChannelCredentials());
+    channel_ = grpc::CreateChannel(server_->address(), CredentialsOf());
     ledger_ = pb::LedgerService::NewStub(channel_);
   }
 

@@ -19,6 +19,7 @@
 #include "grpcpp/client_context.h"
 #include "placement/ground/uuid.h"
 #include "tests/e2e/calls.h"
+#include "tests/processes/identity.h"
 #include "tests/processes/placement_server.h"
 #include "tests/processes/private_cluster.h"
 #include "tests/processes/scripted_tracker.h"
@@ -38,7 +39,7 @@ class SessionTest : public ::testing::Test {
  protected:
   SessionTest()
       : server_(StartOrDie(scratch_.path())),
-        channel_(grpc::CreateChannel(server_->address(), grpc::InsecureChannelCredentials())) {}
+        channel_(grpc::CreateChannel(server_->address(), CredentialsOf())) {}
 
   pb::Node GetNode() {
     const auto stub = pb::FleetService::NewStub(channel_);
@@ -201,7 +202,7 @@ TEST_F(SessionTest, WhoComesBackIsToldWhatChanged) {  // T-226, T-228
 TEST_F(SessionTest, ANodeWithoutProvidersIsToldSo) {
   const std::string url = placement::NewDatabase();
   server_ = StartAt(scratch_.path(), url);
-  channel_ = grpc::CreateChannel(server_->address(), grpc::InsecureChannelCredentials());
+  channel_ = grpc::CreateChannel(server_->address(), CredentialsOf());
   {
     Tracker tracker(channel_, host_, node_);
     tracker.Appear(16);
@@ -212,7 +213,7 @@ TEST_F(SessionTest, ANodeWithoutProvidersIsToldSo) {
                   ->Run("DELETE FROM provider WHERE id = '" + node_ + "'", nullptr)
                   .ok());
   server_ = StartAt(scratch_.path(), url);
-  channel_ = grpc::CreateChannel(server_->address(), grpc::InsecureChannelCredentials());
+  channel_ = grpc::CreateChannel(server_->address(), CredentialsOf());
   Tracker again(channel_, host_, node_);
   again.Hello("digest-16");
   const pb::SessionResponse welcome = again.Next();
@@ -308,7 +309,7 @@ TEST_F(SessionTest, TwoProcessesOfAHostShareItsRecords) {
 
 TEST_F(SessionTest, SilenceTurnsAServiceDownAndABeatUp) {  // T-291
   server_ = StartOrDie(scratch_.path(), {"--service-down-time=2s"});
-  channel_ = grpc::CreateChannel(server_->address(), grpc::InsecureChannelCredentials());
+  channel_ = grpc::CreateChannel(server_->address(), CredentialsOf());
   Tracker tracker(channel_, host_, node_);
   tracker.Hello("");
   const pb::Welcome welcome = tracker.Next().welcome();

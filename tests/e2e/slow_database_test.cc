@@ -14,6 +14,7 @@
 #include "berth/placement/v1/candidate.pb.h"
 #include "berth/placement/v1/ledger.pb.h"
 #include "tests/e2e/calls.h"
+#include "tests/processes/identity.h"
 #include "tests/processes/ledger_runner.h"
 #include "tests/processes/private_cluster.h"
 
@@ -34,7 +35,7 @@ class SlowDatabase : public ::testing::Test {
  protected:
   SlowDatabase()
       : server_(StartAt(scratch_.path(), url_, {"--workers=1", "--service-down-time=2s"})),
-        channel_(grpc::CreateChannel(server_->address(), grpc::InsecureChannelCredentials())),
+        channel_(grpc::CreateChannel(server_->address(), CredentialsOf())),
         database_(placement::ConnectOrDie(url_)),
         looking_(placement::ConnectOrDie(url_)) {}
 
@@ -93,7 +94,7 @@ TEST(SlowStateDirectory, HoldsUpNeitherSearchesNorTheEnd) {
   ASSERT_EQ(mkfifo((state + "/position.new").c_str(), 0600), 0);
   const auto server =
       StartAt(scratch.path(), placement::NewDatabase(), {"--workers=1", "--state-dir=" + state});
-  const auto channel = grpc::CreateChannel(server->address(), grpc::InsecureChannelCredentials());
+  const auto channel = grpc::CreateChannel(server->address(), CredentialsOf());
   EXPECT_TRUE(placement::LedgerRunner::Eventually([&] {
     return server->Log().find("the state directory does not answer") != std::string::npos;
   }));

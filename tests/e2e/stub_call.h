@@ -17,12 +17,13 @@
 #include "absl/time/clock.h"
 #include "google/rpc/error_details.pb.h"
 #include "google/rpc/status.pb.h"
+#include "tests/processes/identity.h"
 #include "tests/processes/service_process.h"
 
 namespace berth::e2e {
 
 inline std::shared_ptr<grpc::Channel> ConnectTo(const ServiceProcess& process) {
-  return grpc::CreateChannel(process.address(), grpc::InsecureChannelCredentials());
+  return grpc::CreateChannel(process.address(), CredentialsOf());
 }
 
 template <typename Service, typename Request, typename Response>

@@ -14,6 +14,7 @@
 #include "berth/placement/v1/fleet.grpc.pb.h"
 #include "grpcpp/client_context.h"
 #include "placement/store/child_process.h"
+#include "tests/processes/identity.h"
 #include "tests/processes/placement_server.h"
 #include "tests/processes/service_process.h"
 #include "tests/processes/taken_port.h"
@@ -31,8 +32,7 @@ constexpr char kAway[] = "--hypervisor=qemu+unix:///system?socket=/nowhere/libvi
 
 // Waits until placement knows a node of one host whose tracker is another process than `before`.
 bool AwaitNode(const std::string& address, const std::string& before, std::string* incarnation) {
-  const auto stub =
-      pb::FleetService::NewStub(grpc::CreateChannel(address, grpc::InsecureChannelCredentials()));
+  const auto stub = pb::FleetService::NewStub(grpc::CreateChannel(address, CredentialsOf()));
   const absl::Time deadline = absl::Now() + absl::Seconds(30);
   while (absl::Now() < deadline) {
     grpc::ClientContext node_context;

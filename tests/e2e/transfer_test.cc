@@ -9,6 +9,7 @@
 #include "berth/placement/v1/watch.grpc.pb.h"
 #include "tests/e2e/calls.h"
 #include "tests/e2e/random_ledger.h"
+#include "tests/processes/identity.h"
 #include "tests/worlds/seed.h"
 
 namespace berth::e2e {
@@ -104,7 +105,7 @@ class Place {
 
  private:
   void Connect(const PlacementServer& server) {
-    channel_ = grpc::CreateChannel(server.address(), grpc::InsecureChannelCredentials());
+    channel_ = grpc::CreateChannel(server.address(), CredentialsOf());
     stub_ = pb::LedgerService::NewStub(channel_);
   }
 

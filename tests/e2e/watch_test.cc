@@ -15,6 +15,7 @@
 #include "gtest/gtest.h"
 #include "placement/ground/uuid.h"
 #include "tests/e2e/calls.h"
+#include "tests/processes/identity.h"
 #include "tests/processes/placement_server.h"
 #include "tests/processes/watch_mirror.h"
 #include "tests/worlds/seed.h"
@@ -37,8 +38,7 @@ class WatchTest : public ::testing::Test {
     grpc::ChannelArguments arguments;
     arguments.SetInt(GRPC_ARG_HTTP2_BDP_PROBE, 0);
     arguments.SetInt(GRPC_ARG_HTTP2_STREAM_LOOKAHEAD_BYTES, 65'536);
-    *channel = grpc::CreateCustomChannel((*server)->address(), grpc::InsecureChannelCredentials(),
-                                         arguments);
+    *channel = grpc::CreateCustomChannel((*server)->address(), CredentialsOf(), arguments);
   }
 
   std::string NewHost(const std::string& parent = "") {

@@ -5,20 +5,47 @@
 
 #include <algorithm>
 #include <chrono>
+#include <climits>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
 #include <thread>
 #include <utility>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
 #include "absl/time/clock.h"
 #include "placement/store/child_process.h"
+#include "tests/processes/identity.h"
 
 namespace berth::e2e {
 namespace {
 
 constexpr absl::Duration kStartMax = absl::Seconds(60);
+
+bool HasFlag(const std::vector<std::string>& command, absl::string_view flag) {
+  return std::any_of(command.begin(), command.end(), [&](const std::string& argument) {
+    return absl::StartsWith(argument, absl::StrCat(flag, "="));
+  });
+}
+
+// The name in the certificate of a tracker: its setting `host`, which is the name of this machine
+// if nobody sets it.
+std::string HostOf(const std::vector<std::string>& command) {
+  for (absl::string_view argument : command) {
+    if (absl::ConsumePrefix(&argument, "--host=")) return std::string(argument);
+  }
+  char name[HOST_NAME_MAX + 1] = {};
+  return gethostname(name, sizeof name - 1) == 0 ? name : "localhost";
+}
+
+std::string IdentityOf(const std::vector<std::string>& command) {
+  const bool tracker = std::any_of(command.begin(), command.end(), [](const std::string& word) {
+    return absl::EndsWith(word, "/berth-tracker");
+  });
+  return tracker ? absl::StrCat("tracker/", HostOf(command)) : "placement/one";
+}
 
 }  // namespace
 
@@ -30,10 +57,14 @@ ServiceProcess::ServiceProcess(const std::string& directory, const std::string& 
   placement::ChildOptions options;
   options.arguments = std::move(command);
   options.arguments.emplace_back("--listen=127.0.0.1:0");
-  const bool has_metrics = std::any_of(
-      options.arguments.begin(), options.arguments.end(),
-      [](const std::string& argument) { return argument.rfind("--metrics-listen=", 0) == 0; });
-  if (!has_metrics) options.arguments.emplace_back("--metrics-listen=");
+  if (!HasFlag(options.arguments, "--tls-certificate")) {
+    for (std::string& argument : CertificateArguments(IdentityOf(options.arguments))) {
+      options.arguments.push_back(std::move(argument));
+    }
+  }
+  if (!HasFlag(options.arguments, "--metrics-listen")) {
+    options.arguments.emplace_back("--metrics-listen=");
+  }
   options.arguments.push_back("--address-file=" + address_path_);
   options.account = {getuid(), getgid()};
   options.output_path = log_path_;

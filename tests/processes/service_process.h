@@ -18,8 +18,10 @@ namespace berth::e2e {
 class ServiceProcess {
  public:
   // Starts `command` on a port that the system chooses, and without metrics unless the command has
-  // --metrics-listen; does not wait for an answer. The log and the address are in `directory`, in
-  // files named after `name`.
+  // --metrics-listen; does not wait for an answer. Where the test program has certificates
+  // (identity.h), a command without --tls-certificate gets one: a tracker that of its --host,
+  // placement that of placement/one. The log and the address are in `directory`, in files named
+  // after `name`.
   ServiceProcess(const std::string& directory, const std::string& name,
                  std::vector<std::string> command);
   ~ServiceProcess();

@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 """`berth audit follow` and `berth audit show` against a real placement that is restored from a backup.
 
-usage: audit_run_test.py BERTH BERTH_PLACEMENT BERTH_TRACKER HOST_XML
+usage: audit_run_test.py BERTH BERTH_PLACEMENT BERTH_TRACKER HOST_XML [TEST...]
 
 BERTH_AUDIT_WRITES says how many writes there are while the follower is killed (default 200).
 """
@@ -147,4 +147,4 @@ class Audit(BerthCase):
 
 
 if __name__ == "__main__":
-    unittest.main(argv=sys.argv[:1])
+    unittest.main(argv=sys.argv[:1] + sys.argv[5:])

@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 """`berth auth` against a real placement and a real tracker that have no certificates.
 
-usage: auth_run_test.py BERTH BERTH_PLACEMENT BERTH_TRACKER HOST_XML
+usage: auth_run_test.py BERTH BERTH_PLACEMENT BERTH_TRACKER HOST_XML [TEST...]
 """
 
 import json
@@ -35,4 +35,4 @@ class Auth(BerthCase):
 
 
 if __name__ == "__main__":
-    unittest.main(argv=sys.argv[:1], verbosity=2)
+    unittest.main(argv=sys.argv[:1] + sys.argv[5:], verbosity=2)

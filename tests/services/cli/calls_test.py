@@ -1,53 +1,26 @@
 #!/usr/bin/python3
 """The `berth` command line against a real berth-placement: what people type, what comes back, with which exit code.
 
-usage: cli_test.py BERTH BERTH_PLACEMENT BERTH_TRACKER HOST_XML
+usage: calls_test.py BERTH BERTH_PLACEMENT BERTH_TRACKER HOST_XML [TEST...]
 """
 
 import contextlib
 import json
 import os
 import pathlib
-import shutil
 import signal
 import subprocess
 import sys
-import tempfile
 import time
 import unittest
 
+sys.dont_write_bytecode = True
+sys.path.insert(0, str(pathlib.Path(__file__).parent))
+from service_process import START_SECONDS_MAX, Process, certified, variables  # noqa: E402
+
 BERTH, PLACEMENT, TRACKER, HOST = sys.argv[1:5]
-START_SECONDS_MAX = 60
 FIRST = "00000000-0000-4000-8000-000000000001"
 SECOND = "00000000-0000-4000-8000-000000000002"
-
-
-class Process:
-    """A service in a directory of its own, and the address it answers at."""
-
-    def __init__(self, *words):
-        self.directory = pathlib.Path(tempfile.mkdtemp(prefix="berth-", dir="/tmp"))
-        self.directory.chmod(0o755)  # PostgreSQL does not run as root: its user has to pass
-        address = self.directory / "address"
-        self.log = open(self.directory / "log", "w", encoding="utf-8")
-        self.process = subprocess.Popen(
-            [*words, "--listen=127.0.0.1:0", f"--address-file={address}", "--metrics-listen=",
-             f"--state-dir={self.directory}/state", "--log-format=text"],
-            stdout=self.log, stderr=self.log, stdin=subprocess.DEVNULL)
-        deadline = time.monotonic() + START_SECONDS_MAX
-        while not (address.exists() and address.read_text(encoding="utf-8").strip()):
-            if self.process.poll() is not None or time.monotonic() > deadline:
-                log = (self.directory / "log").read_text(encoding="utf-8")
-                self.stop()
-                raise RuntimeError(log)
-            time.sleep(0.05)
-        self.endpoint = address.read_text(encoding="utf-8").split()[0]
-
-    def stop(self):
-        self.process.send_signal(signal.SIGTERM)
-        self.process.wait(timeout=60)
-        self.log.close()
-        shutil.rmtree(self.directory, ignore_errors=True)
 
 
 def descendants(pid):
@@ -86,7 +59,7 @@ class BerthCase(unittest.TestCase):
         cls.placement = Process(PLACEMENT)
         cls.addClassCleanup(cls.placement.stop)
         cls.environment = {"PATH": os.environ["PATH"], "HOME": str(cls.placement.directory),
-                           "BERTH_ENDPOINT": cls.placement.endpoint}
+                           "BERTH_ENDPOINT": cls.placement.endpoint, **variables(certified("admin", "test"))}
 
     def berth(self, *words, code=0, text=None):
         """What `berth WORDS` prints; its talk is in self.talk."""
@@ -326,6 +299,10 @@ class CommandLine(BerthCase):
         self.assertEqual(running.returncode, 130, talk)
         self.assertIn("interrupted", talk)
 
+    def test_the_caller_is_known_by_its_certificate(self):
+        known = "admin/test" if certified("admin", "test") else "anonymous"
+        self.assertEqual(self.berth("auth", "whoami", "-o", "name"), f"{known}\n")
+
     def test_any_method_can_be_called(self):
         self.assertIn("berth.placement.v1.ProviderService", self.berth("list").split())
         self.assertIn("grpc.health.v1.Health/Check", self.berth("call", "grpc.health.v1.Health").split())
@@ -397,4 +374,4 @@ class Fleet(BerthCase):
 
 
 if __name__ == "__main__":
-    unittest.main(argv=sys.argv[:1], verbosity=2)
+    unittest.main(argv=sys.argv[:1] + sys.argv[5:], verbosity=2)

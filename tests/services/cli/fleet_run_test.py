@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 """`berth host`, `berth audit`, and what operators do with services and nodes, against a real placement.
 
-usage: fleet_run_test.py BERTH BERTH_PLACEMENT BERTH_TRACKER HOST_XML
+usage: fleet_run_test.py BERTH BERTH_PLACEMENT BERTH_TRACKER HOST_XML [TEST...]
 """
 
 import json
@@ -96,4 +96,4 @@ class Fleet(BerthCase):
 
 
 if __name__ == "__main__":
-    unittest.main(argv=sys.argv[:1])
+    unittest.main(argv=sys.argv[:1] + sys.argv[5:])

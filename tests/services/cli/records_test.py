@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 """`berth instance`, `berth migration`, `berth node devices` and `berth node cells` against a real placement.
 
-usage: records_test.py BERTH BERTH_PLACEMENT BERTH_TRACKER HOST_XML
+usage: records_test.py BERTH BERTH_PLACEMENT BERTH_TRACKER HOST_XML [TEST...]
 """
 
 import json
@@ -360,4 +360,4 @@ class NodeParts(BerthCase):
 
 
 if __name__ == "__main__":
-    unittest.main(argv=sys.argv[:1], verbosity=2)
+    unittest.main(argv=sys.argv[:1] + sys.argv[5:], verbosity=2)

@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 """`berth export` and `berth import` between real placements, and the other verbs that look after a whole ledger.
 
-usage: cli_transfer_test.py BERTH BERTH_PLACEMENT BERTH_TRACKER HOST_XML
+usage: cli_transfer_test.py BERTH BERTH_PLACEMENT BERTH_TRACKER HOST_XML [TEST...]
 """
 
 import json
@@ -133,4 +133,4 @@ class Transfer(BerthCase):
 
 
 if __name__ == "__main__":
-    unittest.main(argv=sys.argv[:1], verbosity=2)
+    unittest.main(argv=sys.argv[:1] + sys.argv[5:], verbosity=2)
