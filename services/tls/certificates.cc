@@ -1,12 +1,6 @@
 #include "services/tls/certificates.h"
 
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
 #include <ctime>
 #include <memory>
 #include <optional>
@@ -14,7 +8,6 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_split.h"
 #include "openssl/bio.h"
 #include "openssl/err.h"
 #include "openssl/pem.h"
@@ -22,6 +15,7 @@
 #include "openssl/x509_vfy.h"
 #include "openssl/x509v3.h"
 #include "placement/ground/status_macros.h"
+#include "services/tls/pem.h"
 
 namespace berth::services {
 namespace {
@@ -29,98 +23,6 @@ namespace {
 using Bio = std::unique_ptr<BIO, decltype(&BIO_free)>;
 using Certificate = std::unique_ptr<X509, decltype(&X509_free)>;
 using Key = std::unique_ptr<EVP_PKEY, decltype(&EVP_PKEY_free)>;
-
-constexpr int64_t kFileBytesMax = 1 << 20;
-
-absl::Status BadFile(absl::string_view what, absl::string_view path, absl::string_view wrong) {
-  return absl::InvalidArgumentError(absl::StrCat(what, " ", path, ": ", wrong));
-}
-
-// A file that is closed at the end of its scope.
-struct OpenFile {
-  explicit OpenFile(const std::string& path)
-      : number(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)) {}
-  ~OpenFile() {
-    if (number >= 0) close(number);
-  }
-  OpenFile(const OpenFile&) = delete;
-  OpenFile& operator=(const OpenFile&) = delete;
-  const int number;
-};
-
-absl::StatusOr<std::string> ReadPemFile(absl::string_view what, const std::string& path) {
-  const OpenFile file(path);
-  struct stat facts = {};
-  if (file.number < 0 || fstat(file.number, &facts) != 0) {
-    return BadFile(what, path,
-                   absl::StrCat("cannot be read: ", std::strerror(errno),
-                                "; the file must exist, and the user of this process must be "
-                                "allowed to read it"));
-  }
-  if (S_ISDIR(facts.st_mode)) return BadFile(what, path, "is a directory; name the file in it");
-  if (!S_ISREG(facts.st_mode)) return BadFile(what, path, "is not a regular file");
-  std::string text;
-  std::vector<char> piece(64 << 10);
-  ssize_t got = 0;
-  while ((got = read(file.number, piece.data(), piece.size())) > 0) {
-    text.append(piece.data(), static_cast<size_t>(got));
-    if (text.size() > kFileBytesMax) return BadFile(what, path, "is larger than 1 MiB");
-  }
-  if (got < 0) return BadFile(what, path, absl::StrCat("cannot be read: ", std::strerror(errno)));
-  if (text.empty()) return BadFile(what, path, "is empty");
-  return text;
-}
-
-// One part of a PEM file: from its BEGIN line to its END line.
-struct PemBlock {
-  std::string label;  // such as CERTIFICATE
-  std::string text;
-  int line = 0;  // of BEGIN
-};
-
-// What may stand outside the blocks of a PEM file.
-enum class Between {
-  kAnyText,   // for example what `openssl x509 -text` prints
-  kComments,  // before the first block any text, and then comments that begin with '#'
-};
-
-// Returns what is wrong with `line` outside a block; empty: nothing.
-absl::string_view WrongOutside(absl::string_view line, bool first, Between between) {
-  if (absl::StartsWith(line, "-----END ")) return "a block ends here that does not begin";
-  if (absl::StartsWith(line, "-----BEGIN ")) return "the line that begins a block is not complete";
-  if (first || between == Between::kAnyText || line.empty() || line.front() == '#') return "";
-  return "this text is no part of a certificate; remove the line, or let it begin with '#'";
-}
-
-// Returns the blocks of `text`; fails if one is not complete, or if other text is not allowed.
-absl::StatusOr<std::vector<PemBlock>> BlocksOf(absl::string_view what, const std::string& path,
-                                               const std::string& text, Between between) {
-  std::vector<PemBlock> blocks;
-  bool inside = false;
-  int number = 0;
-  const auto wrong = [&](int line, absl::string_view words) {
-    return BadFile(what, absl::StrCat(path, ":", line),
-                   absl::StrCat(words, "; is the file complete?"));
-  };
-  for (absl::string_view line : absl::StrSplit(text, '\n')) {
-    ++number;
-    line = absl::StripTrailingAsciiWhitespace(line);
-    absl::string_view label = line;
-    const bool begins =
-        absl::ConsumePrefix(&label, "-----BEGIN ") && absl::ConsumeSuffix(&label, "-----");
-    if (begins && inside) break;
-    if (begins) blocks.push_back({std::string(label), "", number});
-    if (!begins && !inside) {
-      const absl::string_view words = WrongOutside(line, blocks.empty(), between);
-      if (!words.empty()) return wrong(number, words);
-      continue;
-    }
-    absl::StrAppend(&blocks.back().text, line, "\n");
-    inside = !absl::StartsWith(line, "-----END ");
-  }
-  if (!inside) return blocks;
-  return wrong(blocks.back().line, "the block that begins here does not end");
-}
 
 // A certificate, and where in its file it begins.
 struct PlacedCertificate {
@@ -319,12 +221,11 @@ absl::Status CheckChain(const CertificateTexts& files, const std::vector<PlacedC
                         const std::vector<PlacedCertificate>& cas, int purpose, absl::Time now) {
   const std::string fault = ChainFault(chain, cas, purpose, now);
   if (fault.empty()) return absl::OkStatus();
-  return BadFile(
-      "the certificate", files.certificate,
-      absl::StrCat("does not pass as the certificate of a ",
-                   purpose == X509_PURPOSE_SSL_SERVER ? "server" : "client", " with the CAs in ",
-                   files.ca, ": ", fault,
-                   "; give the CA that issued it, and the certificates in between"));
+  return BadFile("the certificate", files.certificate,
+                 absl::StrCat("does not pass as the certificate of a ",
+                              purpose == X509_PURPOSE_SSL_SERVER ? "server" : "client",
+                              " with the CAs in ", files.ca, ": ", fault,
+                              "; give the CA that issued it, and the certificates in between"));
 }
 
 // The certificates as PEM, without what else their file has.
