@@ -1,0 +1,252 @@
+// The queue whose owners take turns, by itself and against a slow model.
+#include "placement/ground/fair_queue.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "tests/worlds/seed.h"
+
+namespace berth::placement {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+using TextQueue = FairQueue<std::string>;
+
+TextQueue::Pushed Put(TextQueue* queue, absl::string_view owner, std::string entry,
+                      Priority priority = Priority::kFirst) {
+  return queue->Push({owner, priority}, std::move(entry));
+}
+
+std::vector<std::string> Drain(TextQueue* queue) {
+  std::vector<std::string> entries;
+  while (std::optional<std::string> entry = queue->Pop()) entries.push_back(*std::move(entry));
+  return entries;
+}
+
+TEST(FairQueueTest, OwnersTakeTurnsAndEachKeepsItsOrder) {
+  TextQueue queue(100);
+  for (const char* entry : {"a1", "a2", "a3", "a4"}) Put(&queue, "a", entry);
+  for (const char* entry : {"b1", "b2"}) Put(&queue, "b", entry);
+  EXPECT_EQ(queue.Pop(), "a1");
+  Put(&queue, "c", "c1");
+  EXPECT_EQ(queue.size(), 6);
+  EXPECT_THAT(Drain(&queue), ElementsAre("b1", "a2", "c1", "b2", "a3", "a4"));
+  EXPECT_TRUE(queue.empty());
+  EXPECT_EQ(queue.Pop(), std::nullopt);
+}
+
+TEST(FairQueueTest, WhoFillsItIsServedInTurnWithWhoComesLater) {
+  TextQueue queue(1000);
+  for (int i = 0; i < 1000; ++i) EXPECT_TRUE(Put(&queue, "flood", "f").taken);
+  EXPECT_FALSE(Put(&queue, "flood", "f").taken);
+  const TextQueue::Pushed late = Put(&queue, "late", "l");
+  EXPECT_TRUE(late.taken);
+  EXPECT_EQ(late.put_out, "f");
+  EXPECT_EQ(queue.size(), 1000);
+  EXPECT_EQ(queue.Pop(), "f");
+  EXPECT_EQ(queue.Pop(), "l");
+}
+
+TEST(FairQueueTest, AFullQueuePutsOutTheNewestOfTheHeaviestOwner) {
+  TextQueue queue(5);
+  Put(&queue, "a", "a1");
+  Put(&queue, "a", "a2", Priority::kReads);
+  Put(&queue, "b", "b1");
+  Put(&queue, "b", "b2", Priority::kBulk);
+  Put(&queue, "b", "b3");
+  EXPECT_EQ(Put(&queue, "c", "c1").put_out, "b3");  // of all its priorities the newest
+  // Both have two; b's number changed last.
+  EXPECT_EQ(Put(&queue, "d", "d1", Priority::kBulk).put_out, "b2");
+  EXPECT_FALSE(Put(&queue, "d", "d2").taken);  // would have as many as the heaviest
+  EXPECT_FALSE(Put(&queue, "a", "a3").taken);
+  EXPECT_THAT(Drain(&queue), ElementsAre("a1", "b1", "c1", "a2", "d1"));
+}
+
+TEST(FairQueueTest, AnEntryThatIsRefusedIsLeftAlone) {
+  FairQueue<std::unique_ptr<int>> queue(1);
+  auto first = std::make_unique<int>(1), second = std::make_unique<int>(2);
+  EXPECT_TRUE(queue.Push({"a"}, std::move(first)).taken);
+  EXPECT_FALSE(queue.Push({"b"}, std::move(second)).taken);
+  ASSERT_NE(second, nullptr);  // NOLINT: it was not moved
+  EXPECT_EQ(*second, 2);
+  FairQueue<std::unique_ptr<int>> none(0);
+  EXPECT_FALSE(none.Push({"a"}, std::move(second)).taken);
+}
+
+TEST(FairQueueTest, AWorsePriorityGetsEveryNinthTurn) {
+  TextQueue queue(1000);
+  for (int i = 0; i < 200; ++i) {
+    Put(&queue, "a", "0");
+    Put(&queue, "a", "1", Priority::kReads);
+    Put(&queue, "a", "2", Priority::kBulk);
+  }
+  std::string order;
+  for (int i = 0; i < 162; ++i) order += *queue.Pop();
+  std::string expected;
+  for (int turn = 1; turn <= 18; ++turn) {
+    absl::StrAppend(&expected, "00000000", turn % 9 == 0 ? "2" : "1");
+  }
+  EXPECT_EQ(order, expected);
+}
+
+TEST(FairQueueTest, OnlyWhatWasTakenWhileAWorseOneWaitedCounts) {
+  TextQueue queue(100);
+  for (int i = 0; i < 30; ++i) Put(&queue, "a", "0");
+  for (int i = 0; i < 10; ++i) EXPECT_EQ(queue.Pop(), "0");
+  Put(&queue, "b", "2", Priority::kBulk);
+  for (int i = 0; i < 8; ++i) EXPECT_EQ(queue.Pop(), "0");
+  EXPECT_EQ(queue.Pop(), "2");
+}
+
+TEST(FairQueueTest, RemovesWhatIsToLeave) {
+  TextQueue queue(100);
+  for (const char* owner : {"a", "b", "c"}) {
+    for (int i = 0; i < 4; ++i) {
+      Put(&queue, owner, absl::StrCat(owner, i), i < 2 ? Priority::kFirst : Priority::kReads);
+    }
+  }
+  queue.RemoveIf([](const std::string& entry) { return entry[0] == 'b' || entry[1] % 2 == 0; });
+  EXPECT_EQ(queue.size(), 4);
+  EXPECT_THAT(Drain(&queue), ElementsAre("a1", "c1", "a3", "c3"));
+  Put(&queue, "b", "b9");
+  queue.RemoveIf([](const std::string&) { return true; });
+  EXPECT_THAT(Drain(&queue), IsEmpty());
+}
+
+// The same rules, each by looking at all entries.
+class SlowQueue {
+ public:
+  explicit SlowQueue(size_t max) : max_(max) {}
+
+  TextQueue::Pushed Push(const std::string& owner, size_t priority, const std::string& text) {
+    TextQueue::Pushed pushed;
+    if (entries_.size() >= max_) {
+      if (entries_.empty()) return pushed;
+      const std::string heaviest = Heaviest();
+      if (Count(owner) + 1 >= Count(heaviest)) return pushed;
+      for (size_t i = entries_.size(); i-- > 0 && !pushed.put_out;) {
+        if (entries_[i].owner == heaviest) pushed.put_out = Take(i);
+      }
+    }
+    std::vector<std::string>& turns = turns_[priority];
+    if (std::find(turns.begin(), turns.end(), owner) == turns.end()) turns.push_back(owner);
+    entries_.push_back({owner, priority, text});
+    changed_[owner] = ++changes_;
+    pushed.taken = true;
+    return pushed;
+  }
+
+  std::optional<std::string> Pop() {
+    std::optional<size_t> chosen;
+    for (size_t priority = 0; priority < 3 && !chosen; ++priority) {
+      bool worse = false;
+      for (size_t w = priority + 1; w < 3; ++w) worse = worse || !turns_[w].empty();
+      const bool served = !turns_[priority].empty() && !(worse && streak_[priority] == 8);
+      streak_[priority] = served && worse ? streak_[priority] + 1 : 0;
+      if (served) chosen = priority;
+    }
+    if (!chosen) return std::nullopt;
+    std::vector<std::string>& turns = turns_[*chosen];
+    const std::string owner = turns.front();
+    std::rotate(turns.begin(), turns.begin() + 1, turns.end());
+    for (size_t i = 0;; ++i) {
+      if (entries_[i].owner == owner && entries_[i].priority == *chosen) return Take(i);
+    }
+  }
+
+  void Remove(const std::string& text) {
+    for (size_t i = 0; i < entries_.size(); ++i) {
+      if (entries_[i].text == text) Take(i--);
+    }
+  }
+
+  // Some entry, or nothing.
+  std::string Some(uint64_t random) const {
+    return entries_.empty() ? "" : entries_[random % entries_.size()].text;
+  }
+  size_t size() const { return entries_.size(); }
+
+ private:
+  struct Entry {
+    std::string owner;
+    size_t priority;
+    std::string text;
+  };
+
+  int64_t Count(const std::string& owner) const {
+    return std::count_if(entries_.begin(), entries_.end(),
+                         [&](const Entry& entry) { return entry.owner == owner; });
+  }
+  std::string Heaviest() const {
+    std::string heaviest = entries_.front().owner;
+    for (const Entry& entry : entries_) {
+      const int64_t more = Count(entry.owner) - Count(heaviest);
+      if (more > 0 || (more == 0 && changed_.at(entry.owner) > changed_.at(heaviest))) {
+        heaviest = entry.owner;
+      }
+    }
+    return heaviest;
+  }
+  std::string Take(size_t at) {
+    const Entry entry = entries_[at];
+    entries_.erase(entries_.begin() + static_cast<int64_t>(at));
+    changed_[entry.owner] = ++changes_;
+    const bool has_more = std::any_of(entries_.begin(), entries_.end(), [&](const Entry& other) {
+      return other.owner == entry.owner && other.priority == entry.priority;
+    });
+    if (!has_more) std::erase(turns_[entry.priority], entry.owner);
+    return entry.text;
+  }
+
+  const size_t max_;
+  std::vector<Entry> entries_;  // oldest first
+  std::map<size_t, std::vector<std::string>> turns_;
+  std::map<size_t, int> streak_;
+  std::map<std::string, int64_t> changed_;
+  int64_t changes_ = 0;
+};
+
+TEST(FairQueueTest, DoesAsASlowOneDoes) {
+  std::mt19937_64 random(Seed());
+  for (int round = 0; round < 200; ++round) {
+    const auto max = static_cast<int64_t>(random() % 20);
+    const uint64_t owners = 1 + random() % (round % 4 == 0 ? 200 : 6);
+    const uint64_t pops = 20 + random() % 50;  // of a hundred
+    TextQueue queue(max);
+    SlowQueue model(static_cast<size_t>(max));
+    for (int step = 0; step < 300; ++step) {
+      SCOPED_TRACE(absl::StrCat("round ", round, ", step ", step));
+      const uint64_t drawn = random() % 100;
+      if (drawn < pops) {
+        ASSERT_EQ(queue.Pop(), model.Pop());
+      } else if (drawn >= 97) {
+        const std::string leaving = model.Some(random());
+        queue.RemoveIf([&](const std::string& entry) { return entry == leaving; });
+        model.Remove(leaving);
+      } else {
+        // The first one wants more than the others.
+        const uint64_t number = random() % 2 == 0 ? 0 : random() % owners;
+        const std::string owner = number == 1 ? "" : absl::StrCat("owner", number);
+        const uint64_t priority = random() % 3;
+        const std::string text = absl::StrCat("entry", step);
+        const auto pushed = Put(&queue, owner, text, static_cast<Priority>(priority));
+        const auto expected = model.Push(owner, priority, text);
+        ASSERT_EQ(pushed.taken, expected.taken);
+        ASSERT_EQ(pushed.put_out, expected.put_out);
+      }
+      ASSERT_EQ(queue.size(), static_cast<int64_t>(model.size()));
+    }
+  }
+}
+
+}  // namespace
+}  // namespace berth::placement
