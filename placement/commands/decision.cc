@@ -26,4 +26,9 @@ absl::Status NotDone(absl::string_view why) {
   return Refuse(absl::StatusCode::kUnavailable, "STORE_UNAVAILABLE", why, {}, kRetryAfter);
 }
 
+absl::Status QueueFull() {
+  return Refuse(absl::StatusCode::kUnavailable, "OVERLOADED",
+                "too many writes are waiting: nothing was done, try again", {}, kRetryAfter);
+}
+
 }  // namespace berth::placement

@@ -32,6 +32,9 @@ absl::Status OutcomeUnknown();
 // The refusal of a command that was not done, for the reason `why`. It contains the delay after
 // which the caller should try again.
 absl::Status NotDone(absl::string_view why);
+// The refusal of a command that was not done because the queue is full, and its actor has too many
+// commands in it. It contains the delay, too.
+absl::Status QueueFull();
 
 }  // namespace berth::placement
 

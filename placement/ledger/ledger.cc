@@ -109,9 +109,23 @@ void Ledger::Submit(Command command, BootTime deadline,
   pending->deadline = deadline;
   pending->cancelled = std::move(cancelled);
   pending->done = std::move(done);
-  if (queue_->Push(pending)) return;
-  pending->done(OnlyStatus(NotDone(
-      "too many writes are waiting, or placement is stopping: nothing was done, try again")));
+  PendingPtr put_out;
+  switch (queue_->Push(pending, &put_out)) {
+    case CommandQueue::Pushed::kTaken:
+      break;
+    case CommandQueue::Pushed::kFull:
+      ++health_->refused_by_turn;
+      return pending->done(OnlyStatus(QueueFull()));
+    case CommandQueue::Pushed::kClosed:
+      return pending->done(
+          OnlyStatus(NotDone("placement is stopping: nothing was done, try again")));
+  }
+  if (put_out == nullptr) return;
+  ++health_->refused_by_turn;
+  std::vector<Answer> answers;
+  std::optional<Answer> answer = put_out->Settle(OnlyStatus(QueueFull()));
+  if (answer) answers.push_back(*std::move(answer));
+  answerer_->Post(std::move(answers));
 }
 
 bool Ledger::Reachable() const { return health_->reachable && !writer_->ConnectsSlowly(); }

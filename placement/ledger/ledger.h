@@ -60,14 +60,17 @@ class Ledger {
   // Calls Stop, with a `settle_until` 5 s from now.
   ~Ledger();
 
-  // Queues `command`; never waits for the database. Calls `done` exactly once, with the decision.
-  // If Submit refuses the command, it calls `done` before it returns. Else Answerer calls `done`,
-  // perhaps before Submit returns. `cancelled` may be null.
+  // Queues `command`, in the turn of its actor (CommandQueue); never waits for the database. Calls
+  // `done` exactly once, with the decision. If Submit refuses the command, it calls `done` before
+  // it returns. Else Answerer calls `done`, perhaps before Submit returns. `cancelled` may be null.
   //
   // The status of the decision is OK, or a refusal by the rule of the command (the rule documents
   // the order; for a FindRequest see command.h), or one of these:
-  //   kUnavailable        Writes are refused at present, the queue is full, the ledger is stopping,
-  //                       or the connection broke twice while the command was written.
+  //   kUnavailable        Writes are refused at present, the ledger is stopping, or the connection
+  //                       broke twice while the command was written.
+  //   kUnavailable        OVERLOADED: the queue is full, and the command's actor has more commands
+  //                       in it than others. The command was refused at once, or put out later for
+  //                       the command of another actor.
   //   kFailedPrecondition RECOVERY_REQUIRED: the database went back in time.
   //   kInvalidArgument    REQUEST_ID_REUSED: the request id is kept for a command with another
   //                       body.

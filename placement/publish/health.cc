@@ -73,6 +73,7 @@ LedgerHealth Health::Snapshot() const {
   snapshot.batches = batches;
   snapshot.commands = commands;
   snapshot.refusals = refusals;
+  snapshot.refused_by_turn = refused_by_turn;
   snapshot.in_doubt = in_doubt;
   snapshot.reconnects = reconnects;
   snapshot.claims_done = claims_done;

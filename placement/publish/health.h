@@ -31,6 +31,8 @@ struct LedgerHealth {
   std::optional<Revision> oldest_watchable;
   int64_t queue_length = 0;
   int64_t batches = 0, commands = 0, refusals = 0, in_doubt = 0, reconnects = 0;
+  // Commands that were refused or put out because the queue was full (FairQueue).
+  int64_t refused_by_turn = 0;
   // The counts of BatchTally, added up over the batches that this process has answered.
   int64_t claims_done = 0, claims_without_room = 0, claims_refused = 0;
   int64_t provider_conflicts = 0, consumer_conflicts = 0;
@@ -93,6 +95,7 @@ class Health {
   std::atomic<bool> format_too_new{false};
   std::atomic<bool> writing_stopped{false};
   std::atomic<int64_t> batches{0}, commands{0}, refusals{0}, in_doubt{0}, reconnects{0};
+  std::atomic<int64_t> refused_by_turn{0};
   std::atomic<int64_t> claims_done{0}, claims_without_room{0}, claims_refused{0};
   std::atomic<int64_t> provider_conflicts{0}, consumer_conflicts{0};
   std::atomic<int64_t> followed_rows{0}, reloads{0};

@@ -41,7 +41,7 @@ enum class LedgerRoads { kByHistory, kLong, kShortFirst };
 
 struct LedgerOptions {
   std::string database_url;
-  int queue_max = 4096;        // how many commands may wait; one more is refused with kUnavailable
+  int queue_max = 4096;        // how many commands may wait (CommandQueue)
   int batch_weight_max = 256;  // commands are taken for a batch until they weigh this (WeightOf)
   int batch_rows_max = 2000;   // how many table rows a batch may touch if it is not large (turns.h)
   // One call of Intake::DecideAll takes no more commands when it has decided reports with so many

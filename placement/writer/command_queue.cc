@@ -48,7 +48,7 @@ std::optional<Answer> Pending::Settle(Decision decision) {
 }
 
 CommandQueue::CommandQueue(int commands_max)
-    : commands_max_(commands_max), event_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
+    : event_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)), waiting_(commands_max) {
   BERTH_CHECK(event_ >= 0);  // made when the process starts
 }
 
@@ -71,23 +71,33 @@ bool CommandQueue::Arm(int64_t weight) {
   return enough;
 }
 
-bool CommandQueue::Push(const PendingPtr& pending) {
+CommandQueue::Pushed CommandQueue::Push(const PendingPtr& pending, PendingPtr* put_out) {
+  const bool is_import = std::holds_alternative<ImportLedger>(pending->command.body);
+  const Flow flow{pending->command.actor, is_import ? Priority::kBulk : Priority::kFirst};
   const MutexLock lock(&mutex_);
-  if (closed_ || static_cast<int>(waiting_.size()) >= commands_max_) return false;
-  waiting_.push_back(pending);
+  if (closed_) return Pushed::kClosed;
+  const bool was_empty = IsEmpty();
+  auto pushed = waiting_.Push(flow, PendingPtr(pending));
+  if (!pushed.taken) return Pushed::kFull;
   weight_ += pending->weight;
+  if (pushed.put_out) {
+    weight_ -= (*pushed.put_out)->weight;
+    *put_out = *std::move(pushed.put_out);
+  }
   if (armed_ > 0) {
     if (weight_ >= armed_) Signal();
-  } else if (waiting_.size() == 1) {
+  } else if (was_empty) {
     changed_.Signal();
   }
-  return true;
+  return Pushed::kTaken;
 }
+
+bool CommandQueue::IsEmpty() const { return returned_.empty() && waiting_.empty(); }
 
 void CommandQueue::PutBack(const std::vector<PendingPtr>& pendings) {
   if (pendings.empty()) return;
   const MutexLock lock(&mutex_);
-  waiting_.insert(waiting_.begin(), pendings.begin(), pendings.end());
+  returned_.insert(returned_.begin(), pendings.begin(), pendings.end());
   for (const PendingPtr& pending : pendings) weight_ += pending->weight;
   changed_.Signal();
 }
@@ -96,18 +106,28 @@ std::vector<PendingPtr> CommandQueue::Take(int weight_max, absl::Duration wait) 
   BERTH_CHECK(weight_max >= 0);  // an option, or the room that is left in a batch
   const MutexLock lock(&mutex_);
   armed_ = 0;
-  if (waiting_.empty() && !closed_ && !nudged_) {
+  if (IsEmpty() && !closed_ && !nudged_) {
     changed_.WaitFor(&mutex_, absl::ToChronoNanoseconds(wait));
   }
   nudged_ = false;
   std::vector<PendingPtr> taken;
-  for (int64_t weight = 0; weight < weight_max && !waiting_.empty();) {
-    weight += waiting_.front()->weight;
-    weight_ -= waiting_.front()->weight;
-    taken.push_back(std::move(waiting_.front()));
-    waiting_.pop_front();
+  for (int64_t weight = 0; weight < weight_max && !IsEmpty();) {
+    taken.push_back(TakeNext());
+    weight += taken.back()->weight;
   }
   return taken;
+}
+
+PendingPtr CommandQueue::TakeNext() {
+  PendingPtr next;
+  if (!returned_.empty()) {
+    next = std::move(returned_.front());
+    returned_.pop_front();
+  } else if (std::optional<PendingPtr> waiting = waiting_.Pop()) {
+    next = *std::move(waiting);
+  }
+  if (next != nullptr) weight_ -= next->weight;
+  return next;
 }
 
 void CommandQueue::Rest(absl::Duration pause) {
@@ -121,9 +141,8 @@ void CommandQueue::Rest(absl::Duration pause) {
 
 std::vector<PendingPtr> CommandQueue::TakeAll() {
   const MutexLock lock(&mutex_);
-  std::vector<PendingPtr> taken(waiting_.begin(), waiting_.end());
-  waiting_.clear();
-  weight_ = 0;
+  std::vector<PendingPtr> taken;
+  while (PendingPtr next = TakeNext()) taken.push_back(std::move(next));
   return taken;
 }
 
@@ -142,7 +161,7 @@ void CommandQueue::Close() {
 
 int64_t CommandQueue::size() const {
   const MutexLock lock(&mutex_);
-  return static_cast<int64_t>(waiting_.size());
+  return static_cast<int64_t>(returned_.size()) + waiting_.size();
 }
 
 void CommandQueue::SetBegun(std::vector<PendingPtr> pendings) {
@@ -169,7 +188,8 @@ std::vector<Answer> CommandQueue::Expire(BootTime now) {
     left += pending->weight;
     return true;
   };
-  waiting_.erase(std::remove_if(waiting_.begin(), waiting_.end(), leaves), waiting_.end());
+  returned_.erase(std::remove_if(returned_.begin(), returned_.end(), leaves), returned_.end());
+  waiting_.RemoveIf(leaves);
   weight_ -= left;
   for (const PendingPtr& pending : begun_) {
     if (pending->deadline > now) continue;

@@ -1,5 +1,10 @@
 // CommandQueue: the commands that wait for a batch, and a list of those that the writer has taken.
 //
+// Actors take turns (FairQueue), so that none of them can fill the queue for the others. Imports
+// come after other commands. So the commands of one actor are taken in the order in which they
+// came, but for imports, and those of different actors in no order that anybody may rely on.
+// Commands that are put back come first, in their order.
+//
 // Thread-safe. Two threads may answer a queued command: the writer's, and one that calls Expire.
 // Only the thread that moves the command to kAnswered answers it; the other one does nothing.
 #ifndef BERTH_PLACEMENT_WRITER_COMMAND_QUEUE_H_
@@ -17,6 +22,7 @@
 #include "placement/commands/command.h"
 #include "placement/commands/decision.h"
 #include "placement/ground/boot_clock.h"
+#include "placement/ground/fair_queue.h"
 #include "placement/ground/mutex.h"
 #include "placement/publish/answerer.h"
 
@@ -65,8 +71,13 @@ class CommandQueue {
   CommandQueue(const CommandQueue&) = delete;
   CommandQueue& operator=(const CommandQueue&) = delete;
 
-  // Appends `pending`. Returns false, and appends nothing, if the queue is full or closed.
-  bool Push(const PendingPtr& pending);
+  enum class Pushed { kTaken, kFull, kClosed };
+
+  // Adds `pending`, unless the queue is closed, or is full and the actor has too many commands in
+  // it (FairQueue). If the command of another actor must leave the full queue for it, sets
+  // `*put_out` to that command, which is in kWaiting: the caller answers it. Else does not change
+  // `*put_out`. Commands that were put back do not count.
+  [[nodiscard]] Pushed Push(const PendingPtr& pending, PendingPtr* put_out);
   // Puts `pendings` back to the front of the queue, in their order, even if the queue is full or
   // closed. REQUIRES: none of them is in kBegun.
   void PutBack(const std::vector<PendingPtr>& pendings);
@@ -106,13 +117,16 @@ class CommandQueue {
 
  private:
   void Signal() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  bool IsEmpty() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Removes the next command and returns it; null if there is none.
+  PendingPtr TakeNext() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
-  const int commands_max_;
   const int event_;
   mutable Mutex mutex_;
   CondVar changed_;
-  std::deque<PendingPtr> waiting_ ABSL_GUARDED_BY(mutex_);
-  int64_t weight_ ABSL_GUARDED_BY(mutex_) = 0;  // of the commands that wait
+  std::deque<PendingPtr> returned_ ABSL_GUARDED_BY(mutex_);  // those that were put back
+  FairQueue<PendingPtr> waiting_ ABSL_GUARDED_BY(mutex_);    // the others
+  int64_t weight_ ABSL_GUARDED_BY(mutex_) = 0;               // of the commands that wait
   std::vector<PendingPtr> begun_ ABSL_GUARDED_BY(mutex_);
   int64_t armed_ ABSL_GUARDED_BY(mutex_) = 0;  // the weight that Arm was called with; 0: not armed
   bool signalled_ ABSL_GUARDED_BY(mutex_) = false;  // event_ can be read

@@ -286,7 +286,7 @@ TEST(Ledger, AFullQueueRefusesAtOnce) {
   ASSERT_TRUE(LedgerRunner::Eventually([&] { return runner.ledger().health().queue_length == 0; }));
   for (int i = 2; i <= 5; ++i) claims.push_back(runner.Begin(WithId(Claim(i, {1}, 1), "")));
   const Decision refused = runner.Do(Claim(6, {1}, 1));
-  EXPECT_EQ(ReasonOf(refused), "STORE_UNAVAILABLE");
+  EXPECT_EQ(ReasonOf(refused), "OVERLOADED");
   EXPECT_TRUE(RefusalOf(refused.status)->retry_after.has_value());
   gate.set_value();
   for (std::future<Decision>& claim : claims) EXPECT_EQ(claim.get().status, absl::OkStatus());

@@ -1,20 +1,47 @@
-// The weight of the commands that wait, which decides when the writer is woken during a commit.
+// The order of the commands that wait, and their weight, which decides when the writer is woken
+// during a commit.
 #include "placement/writer/command_queue.h"
 
 #include <memory>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/time/clock.h"
+#include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
 namespace berth::placement {
 namespace {
+
+using ::testing::ElementsAre;
 
 PendingPtr Heavy(int weight, BootTime deadline) {
   auto pending = std::make_shared<Pending>();
   pending->weight = weight;
   pending->deadline = deadline;
   return pending;
+}
+
+bool Push(CommandQueue* queue, const PendingPtr& pending) {
+  PendingPtr put_out;
+  return queue->Push(pending, &put_out) == CommandQueue::Pushed::kTaken && put_out == nullptr;
+}
+
+PendingPtr Of(const std::string& actor, CommandBody body = RetireNode()) {
+  auto pending = std::make_shared<Pending>();
+  pending->command.actor = actor;
+  pending->command.body = std::move(body);
+  return pending;
+}
+
+// The actors of all commands that wait, in the order in which they are taken.
+std::vector<std::string> TakeActors(CommandQueue* queue) {
+  std::vector<std::string> actors;
+  for (const PendingPtr& pending : queue->Take(1000, absl::ZeroDuration())) {
+    actors.push_back(pending->command.actor);
+  }
+  return actors;
 }
 
 // Whether the commands that wait weigh exactly `weight`.
@@ -25,9 +52,9 @@ bool Weighs(CommandQueue* queue, int64_t weight) {
 TEST(CommandQueueTest, KnowsTheWeightOfWhatWaits) {
   const BootTime now = BootNow();
   CommandQueue queue(10);
-  ASSERT_TRUE(queue.Push(Heavy(3, absl::InfiniteDuration())));
-  ASSERT_TRUE(queue.Push(Heavy(50, now)));
-  ASSERT_TRUE(queue.Push(Heavy(7, absl::InfiniteDuration())));
+  ASSERT_TRUE(Push(&queue, Heavy(3, absl::InfiniteDuration())));
+  ASSERT_TRUE(Push(&queue, Heavy(50, now)));
+  ASSERT_TRUE(Push(&queue, Heavy(7, absl::InfiniteDuration())));
   EXPECT_TRUE(Weighs(&queue, 60));
   EXPECT_EQ(queue.Expire(now).size(), 1U);
   EXPECT_TRUE(Weighs(&queue, 10));
@@ -46,11 +73,52 @@ TEST(CommandQueueTest, KnowsTheWeightOfWhatWaits) {
 // A message for more consumers than a batch takes is one command, and it is not left behind.
 TEST(CommandQueueTest, TakesACommandThatIsHeavierThanTheLimit) {
   CommandQueue queue(10);
-  ASSERT_TRUE(queue.Push(Heavy(1000, absl::InfiniteDuration())));
-  ASSERT_TRUE(queue.Push(Heavy(1, absl::InfiniteDuration())));
+  ASSERT_TRUE(Push(&queue, Heavy(1000, absl::InfiniteDuration())));
+  ASSERT_TRUE(Push(&queue, Heavy(1, absl::InfiniteDuration())));
   EXPECT_EQ(queue.Take(256, absl::ZeroDuration()).size(), 1U);
   EXPECT_EQ(queue.Take(0, absl::ZeroDuration()).size(), 0U);
   EXPECT_TRUE(Weighs(&queue, 1));
+}
+
+TEST(CommandQueueTest, ActorsTakeTurnsAndImportsComeLater) {
+  CommandQueue queue(10);
+  ASSERT_TRUE(Push(&queue, Of("admin", ImportLedger())));
+  for (int i = 0; i < 3; ++i) ASSERT_TRUE(Push(&queue, Of("a")));
+  ASSERT_TRUE(Push(&queue, Of("b")));
+  EXPECT_THAT(TakeActors(&queue), ElementsAre("a", "b", "a", "a", "admin"));
+}
+
+TEST(CommandQueueTest, WhatIsPutBackComesFirst) {
+  CommandQueue queue(3);
+  for (const char* actor : {"a", "a", "b"}) ASSERT_TRUE(Push(&queue, Of(actor)));
+  std::vector<PendingPtr> taken = queue.Take(2, absl::ZeroDuration());
+  for (const char* actor : {"c", "c"}) ASSERT_TRUE(Push(&queue, Of(actor)));
+  queue.PutBack(taken);
+  EXPECT_EQ(queue.size(), 5);
+  EXPECT_THAT(TakeActors(&queue), ElementsAre("a", "b", "a", "c", "c"));
+}
+
+TEST(CommandQueueTest, AFullQueuePutsOutTheNewestOfTheActorWithMost) {
+  const BootTime now = BootNow();
+  CommandQueue queue(4);
+  std::vector<PendingPtr> flood;
+  for (int i = 0; i < 4; ++i) {
+    flood.push_back(Heavy(2, absl::InfiniteDuration()));
+    flood.back()->command.actor = "flood";
+    ASSERT_TRUE(Push(&queue, flood.back()));
+  }
+  PendingPtr put_out;
+  EXPECT_EQ(queue.Push(Of("flood"), &put_out), CommandQueue::Pushed::kFull);
+  EXPECT_EQ(put_out, nullptr);
+  EXPECT_EQ(queue.Push(Of("other"), &put_out), CommandQueue::Pushed::kTaken);
+  EXPECT_EQ(put_out, flood[3]);
+  EXPECT_EQ(put_out->phase, Pending::Phase::kWaiting);
+  EXPECT_EQ(queue.size(), 4);
+  EXPECT_TRUE(Weighs(&queue, 7));
+  EXPECT_TRUE(queue.Expire(now).empty());
+  EXPECT_THAT(TakeActors(&queue), ElementsAre("flood", "other", "flood", "flood"));
+  queue.Close();
+  EXPECT_EQ(queue.Push(Of("other"), &put_out), CommandQueue::Pushed::kClosed);
 }
 
 }  // namespace

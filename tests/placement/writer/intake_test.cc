@@ -32,7 +32,8 @@ class IntakeTest : public ::testing::Test {
     pending->done = [this, name](const Decision& decision) {
       answers_.push_back(absl::StrCat(name, " ", absl::StatusCodeToString(decision.status.code())));
     };
-    EXPECT_TRUE(queue_.Push(pending));
+    PendingPtr put_out;
+    EXPECT_EQ(queue_.Push(pending, &put_out), CommandQueue::Pushed::kTaken);
     return pending;
   }
   PendingPtr PushProvider(const std::string& name) {

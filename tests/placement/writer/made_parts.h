@@ -50,7 +50,8 @@ struct MadeParts {
     pending->command = std::move(command);
     pending->cancelled = std::move(cancelled);
     pending->done = [promise](Decision decision) { promise->set_value(std::move(decision)); };
-    EXPECT_TRUE(queue.Push(pending));
+    PendingPtr put_out;
+    EXPECT_EQ(queue.Push(pending, &put_out), CommandQueue::Pushed::kTaken);
     return promise->get_future();
   }
   static bool Answered(const std::future<Decision> &future) {

@@ -41,6 +41,9 @@ class PushSliceTest : public ::testing::Test {
 
   // Waits until the ledger and the worker no longer use the sessions.
   ~PushSliceTest() override {
+    // Commands of different actors have no order.
+    placement::LedgerRunner::Eventually(
+        [this] { return runner_.ledger().health().queue_length == 0; });
     runner_.Do(placement::FindRequest{"tester", "none"});
     for (int i = 0; i < 3; ++i) {  // work may submit more work
       std::promise<void> reached;

@@ -68,6 +68,9 @@ class ReportSessionTest : public ::testing::Test {
    public:
     explicit Settled(ReportSessionTest* test) : test_(test) {}
     ~Settled() {
+      // Commands of different actors have no order, so this look-up comes when none waits.
+      placement::LedgerRunner::Eventually(
+          [this] { return test_->runner_.ledger().health().queue_length == 0; });
       test_->runner_.Do(placement::FindRequest{"tester", "none"});
       for (int i = 0; i < 3; ++i) test_->AwaitWorker();  // work may submit more work
     }
