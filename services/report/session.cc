@@ -112,7 +112,7 @@ void ReportSession::Welcome(const HelloPtr& hello, const Decision& decision) {
   SetRevision(state->position().revision, response.mutable_revision());
   FillWelcome(
       *state, *hello, decision, sessions_->heartbeat_interval(),
-      [this](ProviderId node) { return sessions_->AskForSnapshot(node); },
+      [&](ProviderId node) { return sessions_->AskForSnapshot(host, node); },
       response.mutable_welcome());
   for (const ProviderId node : NodesToRetire(*state, *hello)) {
     Submit(placement::RetireNode{node, true}, [](const Decision&) {});

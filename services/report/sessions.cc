@@ -17,6 +17,7 @@ using placement::ProviderId;
 namespace {
 
 constexpr int kSnapshotsMax = 256;
+constexpr int kSnapshotsOfHostMax = 8;
 constexpr absl::Duration kSnapshotWithin = absl::Seconds(30);
 constexpr int kOrdersMax = 4;  // open audit orders of one node
 constexpr absl::Duration kOrdersRetry = absl::Seconds(1);
@@ -49,7 +50,7 @@ ReportSessions::ReportSessions(placement::Ledger* ledger, Workers* workers,
       workers_(workers),
       recorder_(recorder),
       settings_(settings),
-      slots_(kSnapshotsMax, kSnapshotWithin) {
+      slots_(kSnapshotsMax, kSnapshotsOfHostMax, kSnapshotWithin) {
   {
     MutexLock lock(&follow_mutex_);
     BeginAnew();
@@ -101,9 +102,9 @@ void ReportSessions::TickLater(const TrackerStreamPtr& stream) {
   tick_later_.insert(stream);
 }
 
-bool ReportSessions::AskForSnapshot(ProviderId node) {
+bool ReportSessions::AskForSnapshot(const std::string& host, ProviderId node) {
   MutexLock lock(&mutex_);
-  return slots_.Ask(node, placement::BootNow());
+  return slots_.Ask(host, node, placement::BootNow());
 }
 
 void ReportSessions::SnapshotTaken(ProviderId node) {

@@ -83,9 +83,10 @@ class ReportSessions {
   void Own(const TrackerStreamPtr& stream, placement::ProviderId node);
   // Makes the next Tick call the stream's Tick.
   void TickLater(const TrackerStreamPtr& stream);
-  // Returns whether `node` may send its snapshot now. If false, the node waits: when it is the
-  // node's turn, the stream that then owns the node, if any, sends an order for the snapshot.
-  bool AskForSnapshot(placement::ProviderId node);
+  // Returns whether `node`, which the tracker of `host` has announced, may send its snapshot now.
+  // If false, the node waits: when it is the node's turn, the stream that then owns the node, if
+  // any, sends an order for the snapshot.
+  bool AskForSnapshot(const std::string& host, placement::ProviderId node);
   // To be called when a snapshot of `node` has been applied. Orders the snapshots that are now due.
   void SnapshotTaken(placement::ProviderId node);
 

@@ -2,14 +2,17 @@
 // queues the others (T-230).
 //
 // After a restart of placement ten thousand trackers connect at the same time, and many of them
-// must send a snapshot. A slot that is not released within `use_within` becomes free at the next
-// Due. Not thread-safe.
+// must send a snapshot. Hosts take turns, one node each, and the nodes of one host have at most
+// `host_max` slots: so a tracker that announces thousands of nodes keeps no other host waiting. A
+// slot that is not released within `use_within` becomes free at the next Due. Not thread-safe.
 #ifndef BERTH_SERVICES_REPORT_SNAPSHOT_SLOTS_H_
 #define BERTH_SERVICES_REPORT_SNAPSHOT_SLOTS_H_
 
-#include <deque>
+#include <cstddef>
+#include <cstdint>
+#include <list>
 #include <map>
-#include <set>
+#include <string>
 #include <vector>
 
 #include "absl/time/time.h"
@@ -20,50 +23,49 @@ namespace berth::services {
 
 class SnapshotSlots {
  public:
-  SnapshotSlots(int slots_max, absl::Duration use_within)
-      : slots_max_(slots_max), use_within_(use_within) {}
+  SnapshotSlots(int slots_max, int host_max, absl::Duration use_within);
 
-  // Gives `node` a slot if one is free and no node waits; otherwise queues the node. Returns
-  // whether the node has a slot. A node that has a slot already keeps it.
-  bool Ask(placement::ProviderId node, placement::BootTime now) {
-    if (slots_.contains(node)) return true;
-    if (static_cast<int>(slots_.size()) < slots_max_ && queued_.empty()) {
-      slots_[node] = now + use_within_;
-      return true;
-    }
-    if (queued_.insert(node).second) queue_.push_back(node);
-    return false;
-  }
-  // Frees the slot of `node`, or ends its wait for one. A node that asks again soon may get its old
-  // place in the queue.
-  void Release(placement::ProviderId node) {
-    slots_.erase(node);
-    queued_.erase(node);  // Due ignores the entry in queue_ unless the node asks again
-  }
-  // Gives the free slots to waiting nodes in the order of the queue, and returns these nodes.
-  std::vector<placement::ProviderId> Due(placement::BootTime now) {
-    std::erase_if(slots_, [now](const auto& slot) { return slot.second <= now; });
-    std::vector<placement::ProviderId> due;
-    while (static_cast<int>(slots_.size()) < slots_max_ && !queue_.empty()) {
-      const placement::ProviderId node = queue_.front();
-      queue_.pop_front();
-      if (queued_.erase(node) == 0) continue;
-      slots_[node] = now + use_within_;
-      due.push_back(node);
-    }
-    return due;
-  }
+  // Gives `node`, which the tracker of `host` has announced, a slot, if one is free, the host has
+  // fewer than host_max, and no node waits that could take it. Otherwise queues the node as the
+  // last one of the host. Returns whether the node has a slot. A node that has a slot already keeps
+  // it, and a node that waits for the same host keeps its place.
+  bool Ask(const std::string& host, placement::ProviderId node, placement::BootTime now);
+  // Frees the slot of `node`, or ends its wait for one.
+  void Release(placement::ProviderId node);
+  // Gives the free slots to waiting nodes, in the turns of their hosts, and returns these nodes.
+  std::vector<placement::ProviderId> Due(placement::BootTime now);
 
-  int waiting() const { return static_cast<int>(queued_.size()); }
+  int waiting() const { return static_cast<int>(waiting_.size()); }
 
  private:
-  const int slots_max_;
+  struct Host {
+    size_t slots = 0;                               // of its nodes
+    std::map<int64_t, placement::ProviderId> line;  // its nodes that wait, by when they came
+    bool has_turn = false;                          // it is in turns_
+  };
+  struct Slot {
+    std::string host;
+    placement::BootTime until;  // from this time on Due frees the slot
+  };
+  struct Place {
+    std::string host;
+    int64_t number = 0;  // in the line of the host
+  };
+
+  void Open(const std::string& host, placement::ProviderId node, placement::BootTime now);
+  void Free(std::map<placement::ProviderId, Slot>::iterator slot);
+  // To be called when the slots or the line of the host have changed. Gives the host a turn, or
+  // takes its turn away; forgets a host that has neither slots nor waiting nodes.
+  void Settle(const std::string& name);
+
+  const size_t slots_max_;
+  const size_t host_max_;
   const absl::Duration use_within_;
-  std::map<placement::ProviderId, placement::BootTime>
-      slots_;  // by node; from this time on Due frees the slot
-  // The queue. May have nodes that no longer wait, and a node more than once.
-  std::deque<placement::ProviderId> queue_;
-  std::set<placement::ProviderId> queued_;  // the nodes of queue_ that still wait
+  int64_t last_number_ = 0;
+  std::map<placement::ProviderId, Slot> slots_;     // by node
+  std::map<placement::ProviderId, Place> waiting_;  // by node
+  std::map<std::string, Host> hosts_;               // that have slots or waiting nodes
+  std::list<std::string> turns_;  // the hosts whose nodes wait and may have another slot
 };
 
 }  // namespace berth::services

@@ -220,22 +220,46 @@ TEST(LivenessTest, AStepLooksAtWhatMayHaveChanged) {
 ProviderId Node(uint64_t number) { return ProviderId{Uuid{0, number}}; }
 
 TEST(SnapshotSlotsTest, GivesTurnsInOrder) {  // T-230
-  SnapshotSlots slots(2, absl::Seconds(30));
-  EXPECT_TRUE(slots.Ask(Node(1), At(0)));
-  EXPECT_TRUE(slots.Ask(Node(1), At(0)));  // has one already
-  EXPECT_TRUE(slots.Ask(Node(2), At(0)));
-  EXPECT_FALSE(slots.Ask(Node(3), At(0)));
-  EXPECT_FALSE(slots.Ask(Node(4), At(0)));
-  EXPECT_FALSE(slots.Ask(Node(4), At(0)));
+  SnapshotSlots slots(2, 2, absl::Seconds(30));
+  EXPECT_TRUE(slots.Ask("host", Node(1), At(0)));
+  EXPECT_TRUE(slots.Ask("host", Node(1), At(0)));  // has one already
+  EXPECT_TRUE(slots.Ask("host", Node(2), At(0)));
+  EXPECT_FALSE(slots.Ask("host", Node(3), At(0)));
+  EXPECT_FALSE(slots.Ask("host", Node(4), At(0)));
+  EXPECT_FALSE(slots.Ask("host", Node(4), At(0)));
   EXPECT_EQ(slots.waiting(), 2);
   EXPECT_THAT(slots.Due(At(1)), IsEmpty());
   slots.Release(Node(1));
   EXPECT_THAT(slots.Due(At(1)), ElementsAre(Node(3)));  // T-366
   slots.Release(Node(4));                               // went away while it waited
   EXPECT_THAT(slots.Due(At(31)), IsEmpty());
-  EXPECT_TRUE(slots.Ask(Node(5), At(31)));  // 2 and 3 let their time pass
-  EXPECT_TRUE(slots.Ask(Node(6), At(31)));
-  EXPECT_FALSE(slots.Ask(Node(7), At(31)));
+  EXPECT_TRUE(slots.Ask("host", Node(5), At(31)));  // 2 and 3 let their time pass
+  EXPECT_TRUE(slots.Ask("host", Node(6), At(31)));
+  EXPECT_FALSE(slots.Ask("host", Node(7), At(31)));
+}
+
+// A tracker that announces many nodes keeps neither the slots nor the queue from another host.
+TEST(SnapshotSlotsTest, HostsTakeTurnsAndHaveAShare) {  // T-230
+  SnapshotSlots slots(4, 2, absl::Seconds(30));
+  for (uint64_t node = 1; node <= 100; ++node) {
+    EXPECT_EQ(slots.Ask("crowd", Node(node), At(0)), node <= 2) << node;
+  }
+  EXPECT_EQ(slots.waiting(), 98);
+  EXPECT_TRUE(slots.Ask("a", Node(201), At(1)));
+  EXPECT_TRUE(slots.Ask("a", Node(202), At(1)));
+  for (const uint64_t node : {301, 302}) EXPECT_FALSE(slots.Ask("b", Node(node), At(2)));
+  slots.Release(Node(1));
+  slots.Release(Node(2));
+  EXPECT_THAT(slots.Due(At(2)), ElementsAre(Node(301), Node(3)));  // who waits without a slot first
+  EXPECT_THAT(slots.Due(At(30)), IsEmpty());
+  EXPECT_THAT(slots.Due(At(31)), ElementsAre(Node(302), Node(4)));  // a's time is over
+  // A node that waits for a host that does not have it need not wait there when its host comes.
+  EXPECT_FALSE(slots.Ask("owner", Node(50), At(31)));
+  slots.Release(Node(301));
+  EXPECT_THAT(slots.Due(At(31)), ElementsAre(Node(50)));
+  for (uint64_t node = 1; node <= 302; ++node) slots.Release(Node(node));
+  EXPECT_EQ(slots.waiting(), 0);
+  EXPECT_TRUE(slots.Ask("crowd", Node(1), At(33)));
 }
 
 }  // namespace

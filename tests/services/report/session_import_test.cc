@@ -45,7 +45,7 @@ class AskingStream : public TrackerStream {
   // Whether another thread gets the lock of the sessions meanwhile.
   bool Ask() {
     asks_.push_back(std::async(std::launch::async, [this] {
-      (void)sessions_->AskForSnapshot(ProviderId{Uuid{4, 2}});
+      (void)sessions_->AskForSnapshot("h", ProviderId{Uuid{4, 2}});
     }));
     return asks_.back().wait_for(std::chrono::seconds(10)) == std::future_status::ready;
   }

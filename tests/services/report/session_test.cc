@@ -296,42 +296,6 @@ TEST_F(ReportSessionTest, AssociationsOfProvidersArePushed) {
 }
 
 // A tracker says once that it is not ready; the record must follow when the database is back.
-// The node's host is down. The node's new tracker has to wait with the snapshot, because other
-// trackers are sending as many snapshots as may be sent at a time.
-TEST_F(ReportSessionTest, ANodeThatIsTakenOverIsToldWhenItsSnapshotMayCome) {  // T-230
-  ReportSessions sessions(&runner_.ledger(), &workers_, &recorder_);
-  const Settled settled(this);
-  int64_t generation = 0;
-  {
-    PlayedTracker first(&sessions, "h1", node_);
-    ASSERT_TRUE(first.SayHello());
-    ASSERT_TRUE(first.Next().has_welcome());
-    ASSERT_TRUE(first.SayReport(1, 8, std::nullopt, true));
-    const pb::Ack ack = first.Next().ack();
-    ASSERT_EQ(ack.generations_size(), 1);
-    generation = ack.generations(0).generation();
-  }
-  runner_.Must(placement::UpdateService{"h1", "berth-tracker", std::nullopt, "", true});
-  PlayedTracker crowd(&sessions, "crowd", ProviderId{Uuid::Random()});
-  ASSERT_TRUE(crowd.SayHello("", 255));
-  const pb::Welcome crowded = crowd.Next().welcome();
-  ASSERT_EQ(crowded.nodes_size(), 256);
-  EXPECT_EQ(crowded.nodes(255).standing(), pb::NODE_STANDING_SEND_ALL);
-
-  PlayedTracker second(&sessions, "h2", node_);
-  ASSERT_TRUE(second.SayHello());
-  const pb::Welcome welcome = second.Next().welcome();
-  ASSERT_EQ(welcome.nodes_size(), 1);
-  EXPECT_EQ(welcome.nodes(0).standing(), pb::NODE_STANDING_WAIT);
-  crowd.Close();
-  sessions.Tick(placement::BootNow());
-  EXPECT_EQ(second.Next().snapshot_order().node_uuid(), node_.ToString());
-  EXPECT_TRUE(second.GetsAll());  // T-230: before that, its tracker reports nothing
-  ASSERT_TRUE(second.SayReport(1, 16, generation, true));
-  EXPECT_EQ(second.Next().ack().sequence(), 1);
-  EXPECT_EQ((*runner_.ledger().Newest()->nodes().Find(node_))->host, "h2");
-}
-
 TEST_F(ReportSessionTest, AReadinessThatWasRefusedIsRecordedLater) {
   ReportSessions sessions(&runner_.ledger(), &workers_, &recorder_);
   const Settled settled(this);
