@@ -76,7 +76,7 @@ class AuditService final : public pb::AuditService::CallbackService {
 
   Reactor* AuditAllocations(Context* context, const pb::AuditAllocationsRequest* request,
                             pb::AuditAllocationsResponse* response) override {
-    return edge_->Read(context, request, response, Cost::kHeavy, services::AuditAllocations);
+    return edge_->Read(context, request, response, Cost::kAudit, services::AuditAllocations);
   }
   Reactor* RepairAllocations(Context* context, const pb::RepairAllocationsRequest* request,
                              pb::RepairAllocationsResponse* response) override {
@@ -85,7 +85,7 @@ class AuditService final : public pb::AuditService::CallbackService {
   }
   Reactor* ListStaleMigrations(Context* context, const pb::ListStaleMigrationsRequest* request,
                                pb::ListStaleMigrationsResponse* response) override {
-    return edge_->Read(context, request, response, Cost::kHeavy,
+    return edge_->Read(context, request, response, Cost::kAudit,
                        [this](const State& state, const auto& asked, auto* to) {
                          return services::ListStaleMigrations(state, stale_age_, asked, to);
                        });

@@ -138,7 +138,7 @@ class CandidateService final : public Service {
       return call;
     }
     auto command = std::make_shared<placement::Command>(*std::move(made));
-    edge_->OnWorker(call, [this, call, command, request, response, convert, fill] {
+    const auto search_and_write = [this, call, command, request, response, convert, fill] {
       // If the caller has gone, no search is needed: the ledger refuses the command anyway.
       if (call->Listens().ok()) {
         auto& claims = std::get<placement::PlaceClaims>(command->body);
@@ -155,13 +155,15 @@ class CandidateService final : public Service {
           [this, call, request, convert](const absl::Status& refused) {
             return ExplainRefusal(call, refused, convert(*request));
           });
-    });
+    };
+    edge_->OnWorker(call, placement::Priority::kFirst, search_and_write);
     return call;
   }
 
   // If `refused` is NO_CANDIDATE, ends `call` on a worker with an explanation of why nothing fits,
-  // and returns true. Returns false, and does nothing, if `refused` has another reason, if no
-  // worker is free, or if no explanation can be made. An explanation can be made only for a single
+  // and returns true; without the explanation if the work is put out of the workers' queue. Returns
+  // false, and does nothing, if `refused` has another reason, if the workers refuse the work at
+  // once, or if no explanation can be made. An explanation can be made only for a single
   // claim of a consumer that holds nothing: several claims take capacity from each other, and a
   // claim that replaces allocations frees some.
   bool ExplainRefusal(UnaryCall* call, const absl::Status& refused,
@@ -170,7 +172,7 @@ class CandidateService final : public Service {
     if (!body.ok() || !refusal || refusal->reason != "NO_CANDIDATE") return false;
     const auto& members = std::get<placement::PlaceClaims>(*body).members;
     if (members.size() != 1 || members[0].expected_generation) return false;
-    return edge_->workers()->Submit([this, call, refused, query = members[0].query] {
+    const auto explain = [this, call, refused, query = members[0].query] {
       if (!call->Listens().ok()) return call->End(refused);
       const placement::StatePtr state = edge_->ledger()->Newest();
       const auto said = placement::Explain(*state, query, kNearMisses, budget_);
@@ -179,7 +181,9 @@ class CandidateService final : public Service {
       SetExplanation(*said, &explanation);
       FitExplanation(kExplanationBytesMax, &explanation);
       call->End(WithDetail(refused, explanation));
-    });
+    };
+    return edge_->workers()->Submit({call->owner(), placement::Priority::kReads}, explain,
+                                    [call, refused] { call->End(refused); });
   }
 
   // Searches on gRPC's own thread if the search takes no longer than it takes to wake a worker.

@@ -34,6 +34,18 @@ absl::Status PermitRequest(const Caller& caller, const std::string* method,
   return access->PermitRequest(RoleOf(caller.role), caller.name, request);
 }
 
+absl::Status TooManyCalls() {
+  return placement::Refuse(absl::StatusCode::kUnavailable, "OVERLOADED",
+                           "too many calls are waiting: nothing was done, try again", {},
+                           kOverloadedRetry);
+}
+
+absl::Status TooManyDatabaseCalls() {
+  return placement::Refuse(absl::StatusCode::kUnavailable, "OVERLOADED",
+                           "too many calls wait for the database: nothing was done", {},
+                           kDatabaseRetry);
+}
+
 }  // namespace
 
 CallRecorder::CallRecorder(Metrics* metrics, AccessLog access_log) : access_log_(access_log) {
@@ -92,6 +104,8 @@ UnaryCall::UnaryCall(const CallRecorder* recorder, Context* context, const Messa
       context_(context),
       request_(request),
       deadline_(begun_ + TimeLeft(*context, kDeadlineMax)) {}
+
+std::string UnaryCall::owner() const { return ActorOf(*context_); }
 
 absl::Status UnaryCall::Listens() const {
   if (cancelled_->load()) return absl::CancelledError("the caller has gone");
@@ -170,7 +184,9 @@ void Edge::WithState(UnaryCall* call, const Message& request, const pb::Revision
                      answer = std::move(answer)](absl::StatusOr<placement::StatePtr> state) {
     if (!state.ok()) return call->End(state.status());
     if (cost == Cost::kLight) return call->End(answer(**state));
-    OnWorker(call, [call, answer, state = *std::move(state)] {
+    const auto priority =
+        cost == Cost::kAudit ? placement::Priority::kBulk : placement::Priority::kReads;
+    OnWorker(call, priority, [call, answer, state = *std::move(state)] {
       if (absl::Status gone = call->Listens(); !gone.ok()) return call->End(gone);
       call->End(answer(*state));
     });
@@ -181,20 +197,19 @@ void Edge::WithState(UnaryCall* call, const Message& request, const pb::Revision
   ledger_->AwaitRevision(*least, call->deadline(), std::move(with_state));
 }
 
-bool Edge::OnWorker(UnaryCall* call, std::function<void()> work) {
-  if (workers_->Submit(std::move(work))) return true;
-  call->End(placement::Refuse(absl::StatusCode::kUnavailable, "OVERLOADED",
-                              "too many calls are waiting: nothing was done, try again", {},
-                              kOverloadedRetry));
-  return false;
+void Edge::OnWorker(UnaryCall* call, placement::Priority priority, std::function<void()> work) {
+  const bool taken = workers_->Submit({call->owner(), priority}, std::move(work),
+                                      [call] { call->End(TooManyCalls()); });
+  if (!taken) call->End(TooManyCalls());
 }
 
-bool Edge::On(Workers* worker, UnaryCall* call, std::function<void()> work) {
-  if (worker->Submit(std::move(work))) return true;
-  call->End(placement::Refuse(absl::StatusCode::kUnavailable, "OVERLOADED",
-                              "too many calls wait for the database: nothing was done", {},
-                              kDatabaseRetry));
-  return false;
+void Edge::On(Workers* worker, UnaryCall* call, placement::Priority priority,
+              std::function<void()> work, const std::function<void()>& refused) {
+  const auto refuse = [call, refused] {
+    if (refused) refused();
+    call->End(TooManyDatabaseCalls());
+  };
+  if (!worker->Submit({call->owner(), priority}, std::move(work), refuse)) refuse();
 }
 
 }  // namespace berth::services

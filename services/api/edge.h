@@ -23,6 +23,7 @@
 #include "grpcpp/server_context.h"
 #include "grpcpp/support/server_callback.h"
 #include "placement/ground/boot_clock.h"
+#include "placement/ground/fair_queue.h"
 #include "placement/ledger/ledger.h"
 #include "services/process/log.h"
 #include "services/process/metrics.h"
@@ -75,6 +76,8 @@ class UnaryCall : public Reactor {
   UnaryCall(const CallRecorder* recorder, Context* context,
             const google::protobuf::Message* request);
 
+  // The identity of the caller, as ActorOf says.
+  std::string owner() const;
   // The caller's deadline, at most a minute after the begin of the call.
   placement::BootTime deadline() const { return deadline_; }
   // Returns OK if the caller still waits for the answer; otherwise the status with which the call
@@ -113,6 +116,7 @@ using Answer = std::function<absl::Status(const placement::State&, const Request
 enum class Cost {
   kLight,  // well below 50 us: answered on gRPC's own thread
   kHeavy,  // searches, long lists: answered on a worker
+  kAudit,  // heavy, and less urgent than other reads (Priority::kBulk)
 };
 
 class Edge {
@@ -188,10 +192,13 @@ class Edge {
   void WithState(UnaryCall* call, const google::protobuf::Message& request,
                  const pb::Revision* minimum, Cost cost,
                  std::function<absl::Status(const placement::State&)> answer);
-  // Runs `work` on a worker. If the queue is full, ends `call` with OVERLOADED and returns false.
-  bool OnWorker(UnaryCall* call, std::function<void()> work);
-  // Like OnWorker, for `worker`, whose work waits for the database.
-  bool On(Workers* worker, UnaryCall* call, std::function<void()> work);
+  // Runs `work` on a worker, in the turn of the caller. If the queue is full, and at the caller's
+  // expense (Workers::Submit), ends `call` with OVERLOADED instead, now or later.
+  void OnWorker(UnaryCall* call, placement::Priority priority, std::function<void()> work);
+  // Like OnWorker, for `worker`, whose work waits for the database. If the work is refused, calls
+  // `refused` before the call ends; null: calls nothing.
+  void On(Workers* worker, UnaryCall* call, placement::Priority priority,
+          std::function<void()> work, const std::function<void()>& refused = nullptr);
 
   // Checks that the caller may send such a request, then its texts and its request id. Makes a
   // command with the caller as its actor, and with this request id. The command of a tracker with a

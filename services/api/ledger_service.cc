@@ -12,11 +12,13 @@
 namespace berth::services {
 namespace {
 
+using placement::Priority;
 using placement::State;
 
 constexpr int kDifferencesDefault = 100;
 constexpr int kDifferencesMax = 1000;
 constexpr int kReasonMax = 1000;
+
 class LedgerService final : public pb::LedgerService::CallbackService {
  public:
   LedgerService(Edge* edge, std::string database_url, placement::DatabaseWatch* watch,
@@ -79,7 +81,7 @@ class LedgerService final : public pb::LedgerService::CallbackService {
                                   absl::Seconds(1)));
       return call;
     }
-    const bool queued = edge_->On(edge_->database_worker(), call, [this, call, request, response] {
+    const auto check = [this, call, request, response] {
       const placement::BootTime begun = placement::BootNow();
       const auto report = placement::SelfCheck(*edge_->ledger(), database_url_, watch_);
       checking_ = false;
@@ -89,8 +91,9 @@ class LedgerService final : public pb::LedgerService::CallbackService {
                     response);
       SetDuration(placement::BootNow() - begun, response->mutable_elapsed());
       call->End(absl::OkStatus());
-    });
-    if (!queued) checking_ = false;
+    };
+    edge_->On(edge_->database_worker(), call, Priority::kBulk, check,
+              [this] { checking_ = false; });
     return call;
   }
 
@@ -103,14 +106,14 @@ class LedgerService final : public pb::LedgerService::CallbackService {
       call->End(form);
       return call;
     }
-    lost_changes_.Find(
-        [this, call, request, response](const absl::StatusOr<placement::LossPtr>& loss) {
-          if (!loss.ok()) return call->End(loss.status());
-          edge_->OnWorker(call, [call, request, response, loss = *loss] {
-            if (absl::Status gone = call->Listens(); !gone.ok()) return call->End(gone);
-            call->End(FillLostChanges(*loss, *request, response));
-          });
-        });
+    lost_changes_.Find(call->owner(), [this, call, request,
+                                       response](const absl::StatusOr<placement::LossPtr>& loss) {
+      if (!loss.ok()) return call->End(loss.status());
+      edge_->OnWorker(call, Priority::kBulk, [call, request, response, loss = *loss] {
+        if (absl::Status gone = call->Listens(); !gone.ok()) return call->End(gone);
+        call->End(FillLostChanges(*loss, *request, response));
+      });
+    });
     return call;
   }
 
@@ -133,11 +136,12 @@ class LedgerService final : public pb::LedgerService::CallbackService {
                       pb::StartEpochResponse* response) override {
     UnaryCall* const call = edge_->Begin(context, request);
     // On a worker of its own: no call that others may make keeps an operator from it.
-    edge_->On(epoch_worker_, call, [this, call, request, response, actor = ActorOf(*context)] {
+    const auto start = [this, call, request, response, actor = ActorOf(*context)] {
       if (absl::Status gone = call->Listens(); !gone.ok()) return call->End(gone);
       call->AnswerInAnyCase();
       call->End(StartEpochNow(actor, *request, response));
-    });
+    };
+    edge_->On(epoch_worker_, call, Priority::kFirst, start);
     return call;
   }
 

@@ -60,8 +60,12 @@ class ExportStream final : public grpc::ServerWriteReactor<pb::ExportLedgerRespo
   void Continue() {
     if (open_ != nullptr && !open_->ending().ok()) return End(open_->ending());
     if (walk_->done()) return End(absl::OkStatus());
-    if (edge_->workers()->Submit([this] { WriteNext(); })) return;
-    End(Overloaded("too many calls are waiting: begin the export again"));
+    const auto refuse = [this] {
+      End(Overloaded("too many calls are waiting: begin the export again"));
+    };
+    const bool taken = edge_->workers()->Submit(
+        {owner_, placement::Priority::kBulk}, [this] { WriteNext(); }, refuse);
+    if (!taken) refuse();
   }
 
   void WriteNext() {
@@ -86,6 +90,7 @@ class ExportStream final : public grpc::ServerWriteReactor<pb::ExportLedgerRespo
   Context* const context_;
   const OpenCallPtr open_ = OpenCall::Current();  // null: the connection has no TLS
   const pb::ExportLedgerRequest request_;
+  const std::string owner_ = ActorOf(*context_);
   const placement::BootTime begun_ = placement::BootNow();
   pb::Revision revision_;
   int64_t total_count_ = -1;  // below 0: the entities are not counted yet
@@ -111,8 +116,12 @@ class ImportStream final : public grpc::ServerReadReactor<pb::ImportLedgerReques
   void OnReadDone(bool ok) override {
     if (!place_->Heard(ticket_)) return;
     if (cancelled_->load()) return End(absl::CancelledError("the caller has gone"));
-    const bool queued = edge_->workers()->Submit([this, ok] { ok ? Take() : Decide(); });
-    if (!queued) End(Overloaded("too many calls are waiting: nothing was imported, try again"));
+    const auto refuse = [this] {
+      End(Overloaded("too many calls are waiting: nothing was imported, try again"));
+    };
+    const bool taken = edge_->workers()->Submit(
+        {owner_, placement::Priority::kBulk}, [this, ok] { ok ? Take() : Decide(); }, refuse);
+    if (!taken) refuse();
   }
   void OnCancel() override { cancelled_->store(true); }
   void OnDone() override { delete this; }
@@ -169,7 +178,7 @@ class ImportStream final : public grpc::ServerReadReactor<pb::ImportLedgerReques
     import.require_empty = first_->require_empty();
     import.validate_only = first_->validate_only();
     placement::Command command;
-    command.actor = ActorOf(*context_);
+    command.actor = owner_;
     command.method = edge_->recorder().LoggedMethodOf(*first_);
     command.request_id = first_->request_id();
     command.body = std::move(import);
@@ -203,6 +212,7 @@ class ImportStream final : public grpc::ServerReadReactor<pb::ImportLedgerReques
   ImportPlace* const place_;
   Context* const context_;
   pb::ImportLedgerResponse* const response_;
+  const std::string owner_ = ActorOf(*context_);
   const placement::BootTime begun_ = placement::BootNow();
   const placement::BootTime deadline_;            // the caller's
   const OpenCallPtr open_ = OpenCall::Current();  // null: the connection has no TLS

@@ -1,4 +1,5 @@
 #include <memory>
+#include <string>
 #include <utility>
 
 #include "berth/placement/v1/watch.grpc.pb.h"
@@ -6,6 +7,7 @@
 #include "grpcpp/support/proto_buffer_reader.h"
 #include "grpcpp/support/server_callback.h"
 #include "services/api/services.h"
+#include "services/process/gate.h"
 #include "services/process/open_calls.h"
 #include "services/process/status.h"
 #include "services/watch/hub.h"
@@ -28,8 +30,8 @@ ByteBuffer BufferOf(const WatchMessage& message) {
 // One gRPC stream of Watch. Owns itself: OnDone, the last call by gRPC, deletes it.
 class WatchStream final : public grpc::ServerWriteReactor<ByteBuffer>, public WatchSink {
  public:
-  explicit WatchStream(WatchHub* hub)
-      : hub_(hub), watcher_(std::make_shared<Watcher>(this, WatchLimits())) {}
+  WatchStream(WatchHub* hub, const std::string& owner)
+      : hub_(hub), watcher_(std::make_shared<Watcher>(this, WatchLimits(), owner)) {}
 
   void Open(const ByteBuffer& bytes) {
     pb::WatchRequest request;
@@ -76,9 +78,9 @@ class WatchService final
  public:
   explicit WatchService(WatchHub* hub) : hub_(hub) {}
 
-  grpc::ServerWriteReactor<ByteBuffer>* Watch(grpc::CallbackServerContext*,
+  grpc::ServerWriteReactor<ByteBuffer>* Watch(grpc::CallbackServerContext* context,
                                               const ByteBuffer* request) override {
-    auto* stream = new WatchStream(hub_);
+    auto* stream = new WatchStream(hub_, ActorOf(*context));
     stream->Open(*request);
     return stream;
   }

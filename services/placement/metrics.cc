@@ -192,6 +192,10 @@ void MeasurePlacement(const placement::Ledger* ledger, const Workers* workers,
     MeasureClasses(*state, samples);
     samples->Gauge("worker_queue_length", "Searches and lists that wait for a worker.",
                    workers->queue_length());
+    samples->Counter("worker_refusals_total",
+                     "Searches, lists and more that were refused because their caller had too many "
+                     "of them waiting for a worker.",
+                     static_cast<double>(workers->refused_count()));
     sessions->Measure(samples);
   });
 }

@@ -1,5 +1,6 @@
 #include "services/process/workers.h"
 
+#include <optional>
 #include <utility>
 
 #include "placement/ground/thread_name.h"
@@ -8,7 +9,7 @@ namespace berth::services {
 
 using placement::MutexLock;
 
-Workers::Workers(int threads, int queue_max) : queue_max_(queue_max) {
+Workers::Workers(int threads, int queue_max) : queue_(queue_max) {
   for (int i = 0; i < threads; ++i) threads_.emplace_back([this] { Run(); });
 }
 
@@ -21,11 +22,15 @@ Workers::~Workers() {
   for (std::thread& thread : threads_) thread.join();
 }
 
-bool Workers::Submit(std::function<void()> work) {
+bool Workers::Submit(const placement::Flow& flow, std::function<void()> work,
+                     std::function<void()> refused) {
+  Work added{std::move(work), std::move(refused)};  // if dropped, freed after the lock is released
   {
     MutexLock lock(&mutex_);
-    if (static_cast<int>(queue_.size()) >= queue_max_) return false;
-    queue_.push_back(std::move(work));
+    auto pushed = queue_.Push(flow, std::move(added));
+    if (pushed.put_out) put_out_.push_back(*std::move(pushed.put_out));
+    if (!pushed.taken || pushed.put_out) ++refused_count_;
+    if (!pushed.taken) return false;
   }
   wake_.Signal();
   return true;
@@ -39,15 +44,17 @@ int Workers::queue_length() const {
 void Workers::Run() {
   placement::NameThread("worker");
   while (true) {
-    std::function<void()> work;
+    std::vector<Work> put_out;
+    std::optional<Work> work;
     {
       MutexLock lock(&mutex_);
-      while (queue_.empty() && !ending_) wake_.Wait(&mutex_);
-      if (queue_.empty()) return;
-      work = std::move(queue_.front());
-      queue_.pop_front();
+      while (queue_.empty() && put_out_.empty() && !ending_) wake_.Wait(&mutex_);
+      put_out.swap(put_out_);
+      if (put_out.empty()) work = queue_.Pop();
+      if (put_out.empty() && !work) return;
     }
-    work();
+    for (const Work& refused : put_out) refused.refused();
+    if (work) work->run();
   }
 }
 

@@ -35,6 +35,12 @@ absl::StatusOr<ApplyReport> CommandOf(const placement::State& state, const Hello
   return InvalidField("report.node_uuid", "is not a node that this session announced in its hello");
 }
 
+absl::Status TooManyConnect() {
+  return placement::Refuse(absl::StatusCode::kUnavailable, "OVERLOADED",
+                           "too many trackers connect at once: connect again later", {},
+                           absl::Seconds(1));
+}
+
 }  // namespace
 
 void ReportSession::Open() {
@@ -83,12 +89,11 @@ void ReportSession::HandleHello() {
     if (!decision.status.ok()) return End(decision.status);
     // A worker looks up the nodes: with ten thousand trackers this would take too long on the
     // ledger's answering thread.
-    auto welcome = [self = shared_from_this(), hello, decision] { self->Welcome(hello, decision); };
-    if (!sessions_->workers()->Submit(std::move(welcome))) {
-      End(placement::Refuse(absl::StatusCode::kUnavailable, "OVERLOADED",
-                            "too many trackers connect at once: connect again later", {},
-                            absl::Seconds(1)));
-    }
+    const auto welcome = [self = shared_from_this(), hello, decision] {
+      self->Welcome(hello, decision);
+    };
+    const auto refuse = [self = shared_from_this()] { self->End(TooManyConnect()); };
+    if (!sessions_->workers()->Submit({identity_.Actor()}, welcome, refuse)) refuse();
   });
 }
 
@@ -295,12 +300,16 @@ void ReportSession::FlushPushes() {
     MutexLock lock(&mutex_);
     if (!traffic_.is_free() || !pushes_.GetJob()) return;
   }
-  if (sessions_->workers()->Submit([self = shared_from_this()] { self->TellPushes(); })) return;
-  {
-    MutexLock lock(&mutex_);
-    pushes_.Leave();
-  }
-  sessions_->TickLater(shared_from_this());
+  const auto refuse = [self = shared_from_this()] {
+    {
+      MutexLock lock(&self->mutex_);
+      self->pushes_.Leave();
+    }
+    self->sessions_->TickLater(self);
+  };
+  const bool taken = sessions_->workers()->Submit(
+      {identity_.Actor()}, [self = shared_from_this()] { self->TellPushes(); }, refuse);
+  if (!taken) refuse();
 }
 
 // Sends one slice of a push. The slice is filled without the lock, since all other trackers wait

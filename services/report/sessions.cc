@@ -217,7 +217,10 @@ void ReportSessions::Measure(Samples* samples) const {
 // else.
 void ReportSessions::Wake() {
   if (following_.exchange(true)) return;
-  if (!workers_->Submit([this] { FollowFeed(); })) following_ = false;  // Tick retries
+  const auto refuse = [this] { following_ = false; };  // Tick retries
+  const bool taken = workers_->Submit(
+      {}, [this] { FollowFeed(); }, refuse);
+  if (!taken) refuse();
 }
 
 void ReportSessions::FollowFeed() {

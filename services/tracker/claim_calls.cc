@@ -123,13 +123,19 @@ void ClaimCalls::Run(Call* call, const tracker::Uuid& node_uuid, Work work) {
     tracker::Node* const node = host_->runners()[i]->node();
     const std::optional<tracker::NodeIdentity> identity = node->identity();
     if (!identity || identity->uuid != node_uuid) continue;
-    const bool accepted = threads_[i].Submit([this, node, work = std::move(work)] {
-      node->Claims(work);
-      host_->NotifyUplink();
-    });
-    if (accepted) return;
-    return call->End(
-        tracker::RefuseClaim({ClaimRefusalKind::kOverloaded, {"too many claims wait"}}));
+    const auto refuse = [call] {
+      call->End(tracker::RefuseClaim({ClaimRefusalKind::kOverloaded, {"too many claims wait"}}));
+    };
+    // All calls have one owner, so that they get the node's lock in the order in which they came.
+    const bool accepted = threads_[i].Submit(
+        {},
+        [this, node, work = std::move(work)] {
+          node->Claims(work);
+          host_->NotifyUplink();
+        },
+        refuse);
+    if (!accepted) refuse();
+    return;
   }
   call->End(
       tracker::RefuseClaim({ClaimRefusalKind::kNodeUnavailable,

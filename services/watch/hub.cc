@@ -107,9 +107,13 @@ void WatchHub::Continue(const WatcherPtr& watcher) {
     MutexLock lock(&mutex_);
     if (!working_.insert(watcher.get()).second) return;
   }
-  if (workers_->Submit([this, watcher] { Work(watcher); })) return;
-  MutexLock lock(&mutex_);
-  working_.erase(watcher.get());  // Tick retries
+  const auto refuse = [this, watcher] {
+    MutexLock lock(&mutex_);
+    working_.erase(watcher.get());  // Tick retries
+  };
+  const bool taken = workers_->Submit(
+      {watcher->owner(), placement::Priority::kReads}, [this, watcher] { Work(watcher); }, refuse);
+  if (!taken) refuse();
 }
 
 void WatchHub::Closed(const WatcherPtr& watcher) {
@@ -248,7 +252,10 @@ void WatchHub::Leave(Watcher* watcher) {
 // else.
 void WatchHub::Wake() {
   if (live_count_ == 0 || following_.exchange(true)) return;
-  if (!workers_->Submit([this] { FollowFeed(); })) following_ = false;  // Tick retries
+  const auto refuse = [this] { following_ = false; };  // Tick retries
+  const bool taken = workers_->Submit(
+      {}, [this] { FollowFeed(); }, refuse);
+  if (!taken) refuse();
 }
 
 void WatchHub::FollowFeed() {

@@ -18,8 +18,9 @@
 //   3. The revision untold_ cannot be encoded. A watcher whose position is before untold_ never
 //      becomes live: it must end with this error, and as a live watcher it would make all live
 //      watchers fall behind.
-//   4. A watcher in working_ has exactly one worker, or one entry in the workers' queue. While a
-//      watcher is behind, only this worker gives it messages.
+//   4. A watcher in working_ has exactly one worker, or one entry in the workers' queue, or an
+//      entry that was put out of the queue and is about to be refused. While a watcher is behind,
+//      only this worker gives it messages.
 //   5. log_is_taken_ is true while one worker reads the log. If a second worker needs the log for
 //      its watcher meanwhile, it does not wait: it puts the watcher into for_log_. When the first
 //      worker has read the log, it calls Continue for the first watcher of for_log_. Tick calls

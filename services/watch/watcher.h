@@ -11,6 +11,8 @@
 #include <deque>
 #include <memory>
 #include <optional>
+#include <string>
+#include <utility>
 
 #include "absl/status/status.h"
 #include "absl/time/time.h"
@@ -45,7 +47,9 @@ struct WatchLimits {
 
 class Watcher {
  public:
-  Watcher(WatchSink* sink, const WatchLimits& limits) : sink_(sink), limits_(limits) {}
+  // `owner`: the identity of the caller, in whose turn workers work for the watcher.
+  Watcher(WatchSink* sink, const WatchLimits& limits, std::string owner = "")
+      : sink_(sink), limits_(limits), owner_(std::move(owner)) {}
 
   // Sets the filter. The watcher gets the changes after revision `position`. If `snapshot` is
   // given, it is sent first. Called once, before every other method.
@@ -59,6 +63,7 @@ class Watcher {
   void Start();
   // REQUIRES: Begin was called.
   const WatchFilter& filter() const { return filter_; }
+  const std::string& owner() const { return owner_; }
 
   placement::Revision position() const;
   bool ended() const;
@@ -98,6 +103,7 @@ class Watcher {
 
   WatchSink* const sink_;
   const WatchLimits limits_;
+  const std::string owner_;
   WatchFilter filter_;
 
   mutable placement::Mutex mutex_;

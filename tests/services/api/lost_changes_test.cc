@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "placement/ground/mutex.h"
 #include "placement/values/refusal.h"
 #include "tests/processes/ledger_runner.h"
@@ -40,8 +41,8 @@ class LostChangesTest : public ::testing::Test {
     lost_.emplace(&runner_.ledger(), &worker_);
   }
 
-  void Ask() {
-    lost_->Find([this](const absl::StatusOr<LossPtr>& loss) {
+  void Ask(const std::string& owner = "reader/one") {
+    lost_->Find(owner, [this](const absl::StatusOr<LossPtr>& loss) {
       const MutexLock lock(&mutex_);
       answers_.push_back(loss);
     });
@@ -70,11 +71,11 @@ TEST_F(LostChangesTest, AFloodOfReadersTakesOneThreadAndOneConnection) {
   ASSERT_EQ(blocking_->Run("BEGIN; LOCK TABLE provider", nullptr), absl::OkStatus());
   Ask();
   ASSERT_TRUE(LedgerRunner::Eventually([this] { return Reading() == "1"; }));
-  for (size_t i = 1; i < LostChanges::kWaitingMax; ++i) Ask();
+  for (size_t i = 1; i < LostChanges::kWaitingMax; ++i) Ask(absl::StrCat("reader/", i));
   EXPECT_EQ(worker_.queue_length(), 0);
   EXPECT_EQ(Reading(), "1");
   EXPECT_TRUE(answers().empty());
-  Ask();  // one too many
+  Ask("reader/late");  // one too many
   ASSERT_EQ(answers().size(), 1u);
   EXPECT_EQ(placement::RefusalOf(answers()[0].status())->reason, "OVERLOADED");
   ASSERT_EQ(blocking_->Run("COMMIT", nullptr), absl::OkStatus());
@@ -84,6 +85,21 @@ TEST_F(LostChangesTest, AFloodOfReadersTakesOneThreadAndOneConnection) {
     ASSERT_TRUE(answers()[i].ok()) << answers()[i].status();
     EXPECT_EQ(*answers()[i], *answers()[1]);
   }
+}
+
+TEST_F(LostChangesTest, OneReaderDoesNotTakeThePlacesOfOthers) {
+  ASSERT_EQ(blocking_->Run("BEGIN; LOCK TABLE provider", nullptr), absl::OkStatus());
+  for (size_t i = 0; i < LostChanges::kWaitingMax; ++i) Ask("reader/flood");
+  ASSERT_EQ(answers().size(), LostChanges::kWaitingMax - 1);
+  for (const auto& answer : answers()) {
+    EXPECT_EQ(placement::RefusalOf(answer.status())->reason, "OVERLOADED");
+  }
+  Ask("operator/other");
+  ASSERT_EQ(answers().size(), LostChanges::kWaitingMax - 1);
+  ASSERT_EQ(blocking_->Run("COMMIT", nullptr), absl::OkStatus());
+  ASSERT_TRUE(LedgerRunner::Eventually(
+      [this] { return answers().size() == LostChanges::kWaitingMax + 1; }));
+  EXPECT_TRUE(answers().back().ok());
 }
 
 TEST_F(LostChangesTest, WhatIsKnownIsToldAtOnce) {

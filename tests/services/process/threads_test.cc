@@ -1,38 +1,90 @@
-// Workers and loops: bounded, and all their work is done when they are gone.
+// Workers and loops: bounded, and all their work is done or refused when they are gone.
 #include <gtest/gtest.h>
 
 #include <atomic>
 #include <future>
+#include <string>
+#include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "services/process/loops.h"
 #include "services/process/workers.h"
 
 namespace berth::services {
 namespace {
 
+constexpr placement::Flow kOwn = {"", placement::Priority::kFirst};
+
+void Nothing() {}
+
 TEST(WorkersTest, DoesEverythingItAccepted) {
   std::atomic<int> done{0};
   {
     Workers workers(3, 1000);
-    for (int i = 0; i < 500; ++i) ASSERT_TRUE(workers.Submit([&done] { ++done; }));
+    for (int i = 0; i < 500; ++i) {
+      ASSERT_TRUE(workers.Submit(
+          kOwn, [&done] { ++done; }, Nothing));
+    }
   }
   EXPECT_EQ(done, 500);
 }
 
+// Keeps the only one of some workers busy until the end of the object.
+class Busy {
+ public:
+  explicit Busy(Workers* workers) {
+    std::promise<void> begun;
+    EXPECT_TRUE(workers->Submit(
+        kOwn,
+        [this, &begun] {
+          begun.set_value();
+          release_.get_future().wait();
+        },
+        Nothing));
+    begun.get_future().wait();
+  }
+  ~Busy() { release_.set_value(); }
+
+ private:
+  std::promise<void> release_;
+};
+
 TEST(WorkersTest, RefusesAtOnceWhenFull) {
-  std::promise<void> begun, release;
-  std::shared_future<void> released(release.get_future());
   Workers workers(1, 2);
-  ASSERT_TRUE(workers.Submit([&] {
-    begun.set_value();
-    released.wait();
-  }));
-  begun.get_future().wait();
-  EXPECT_TRUE(workers.Submit([] {}));
-  EXPECT_TRUE(workers.Submit([] {}));
+  const Busy busy(&workers);
+  EXPECT_TRUE(workers.Submit(kOwn, Nothing, Nothing));
+  EXPECT_TRUE(workers.Submit(kOwn, Nothing, Nothing));
   EXPECT_EQ(workers.queue_length(), 2);
-  EXPECT_FALSE(workers.Submit([] {}));
-  release.set_value();
+  EXPECT_FALSE(workers.Submit(kOwn, Nothing, Nothing));
+  EXPECT_EQ(workers.refused_count(), 1);
+}
+
+// One reader has filled the queue. Somebody else's work is taken, comes next but one, and puts out
+// the newest of the reader's; a claim comes before all of them.
+TEST(WorkersTest, WhoFillsTheQueueKeepsNobodyWaiting) {
+  std::vector<std::string> order;  // one worker calls one after the other
+  {
+    Workers workers(1, 100);
+    const Busy busy(&workers);
+    const auto submit = [&](absl::string_view owner, placement::Priority priority,
+                            const std::string& name) {
+      return workers.Submit(
+          {owner, priority}, [&order, name] { order.push_back(name); },
+          [&order, name] { order.push_back("refused " + name); });
+    };
+    for (int i = 0; i < 100; ++i) {
+      EXPECT_TRUE(submit("reader/a", placement::Priority::kReads, absl::StrCat("a", i)));
+    }
+    EXPECT_FALSE(submit("reader/a", placement::Priority::kReads, "a100"));
+    EXPECT_TRUE(submit("reader/b", placement::Priority::kReads, "b"));
+    EXPECT_TRUE(submit("scheduler/c", placement::Priority::kFirst, "c"));
+    EXPECT_TRUE(order.empty());  // whoever submits is not told on its own thread
+    EXPECT_EQ(workers.queue_length(), 100);
+    EXPECT_EQ(workers.refused_count(), 3);
+  }
+  ASSERT_EQ(order.size(), 102U);
+  EXPECT_EQ(std::vector<std::string>(order.begin(), order.begin() + 6),
+            (std::vector<std::string>{"refused a99", "refused a98", "c", "a0", "b", "a1"}));
 }
 
 TEST(WorkersTest, LeavesOneCoreToTheLedger) {

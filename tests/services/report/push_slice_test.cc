@@ -41,13 +41,15 @@ class PushSliceTest : public ::testing::Test {
 
   // Waits until the ledger and the worker no longer use the sessions.
   ~PushSliceTest() override {
-    // Commands of different actors have no order.
+    // Commands, and work, of different owners have no order.
     placement::LedgerRunner::Eventually(
         [this] { return runner_.ledger().health().queue_length == 0; });
     runner_.Do(placement::FindRequest{"tester", "none"});
     for (int i = 0; i < 3; ++i) {  // work may submit more work
+      placement::LedgerRunner::Eventually([this] { return workers_.queue_length() == 0; });
       std::promise<void> reached;
-      EXPECT_TRUE(workers_.Submit([&reached] { reached.set_value(); }));
+      EXPECT_TRUE(workers_.Submit(
+          {}, [&reached] { reached.set_value(); }, [] {}));
       reached.get_future().wait();
     }
   }

@@ -50,15 +50,19 @@ class ReportSessionTest : public ::testing::Test {
   // Keeps the only worker busy until the promise is kept.
   void BlockWorker(std::promise<void>* until) {
     std::promise<void> busy;
-    ASSERT_TRUE(workers_.Submit([&busy, until] {
+    const auto wait = [&busy, until] {
       busy.set_value();
       until->get_future().wait();
-    }));
+    };
+    ASSERT_TRUE(workers_.Submit({}, wait, [] {}));
     busy.get_future().wait();
   }
+  // Waits until the only worker has done all that it was given before.
   void AwaitWorker() {
+    placement::LedgerRunner::Eventually([this] { return workers_.queue_length() == 0; });
     std::promise<void> reached;
-    ASSERT_TRUE(workers_.Submit([&reached] { reached.set_value(); }));
+    ASSERT_TRUE(workers_.Submit(
+        {}, [&reached] { reached.set_value(); }, [] {}));
     reached.get_future().wait();
   }
 

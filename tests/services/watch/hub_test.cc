@@ -2,6 +2,9 @@
 #include "services/watch/hub.h"
 
 #include <future>
+#include <memory>
+#include <string>
+#include <vector>
 
 #include "absl/time/clock.h"
 #include "gtest/gtest.h"
@@ -65,8 +68,10 @@ class WatchHubTest : public ::testing::Test {
   }
   // There is one: what it was given before is done.
   void AwaitWorker() {
+    LedgerRunner::Eventually([this] { return workers_.queue_length() == 0; });
     std::promise<void> reached;
-    ASSERT_TRUE(workers_.Submit([&reached] { reached.set_value(); }));
+    ASSERT_TRUE(workers_.Submit(
+        {}, [&reached] { reached.set_value(); }, [] {}));
     reached.get_future().wait();
   }
   void TakeAll() {
@@ -204,6 +209,44 @@ TEST_F(WatchHubTest, ATreeIsSoughtWhereTheWatchBegins) {
   ASSERT_TRUE(LedgerRunner::Eventually([this] { return sink_.end().has_value(); }));
   EXPECT_EQ(sink_.end()->code(), absl::StatusCode::kInvalidArgument) << *sink_.end();
   EXPECT_EQ(placement::RefusalOf(*sink_.end())->reason, "INVALID_FIELD");
+}
+
+// Watchers of one caller have filled the queue of the workers. The watcher of another is served
+// next but one, and the one whose work was put out is served at the next Tick.
+TEST_F(WatchHubTest, TheWatchersOfOneCallerKeepThoseOfAnotherWaitingForOneTurn) {
+  Workers workers(1, 4);
+  WatchHub hub(&runner_.ledger(), &workers, url_);
+  std::promise<void> busy, release;
+  const auto wait = [&] {
+    busy.set_value();
+    release.get_future().wait();
+  };
+  ASSERT_TRUE(workers.Submit({}, wait, [] {}));
+  busy.get_future().wait();
+  std::vector<TakenSink> sinks(5);
+  std::vector<WatcherPtr> watchers;
+  for (TakenSink& sink : sinks) {
+    const std::string owner = watchers.size() < 4 ? "reader/flood" : "reader/other";
+    watchers.push_back(std::make_shared<Watcher>(&sink, WatchLimits(), owner));
+    hub.Open(watchers.back(), After(Newest()));
+  }
+  EXPECT_EQ(workers.queue_length(), 4);
+  EXPECT_EQ(workers.refused_count(), 1);
+  release.set_value();
+  runner_.Must(placement::NewProvider(1));
+  for (TakenSink& sink : sinks) {
+    EXPECT_TRUE(LedgerRunner::Eventually([&] {
+      hub.Tick(placement::BootNow());
+      return !sink.told().empty();
+    }));
+  }
+  hub.EndAll();
+  for (const WatcherPtr& watcher : watchers) hub.Closed(watcher);
+  LedgerRunner::Eventually([&] { return workers.queue_length() == 0; });
+  std::promise<void> idle;
+  ASSERT_TRUE(workers.Submit(
+      {}, [&idle] { idle.set_value(); }, [] {}));
+  idle.get_future().wait();  // the work uses the hub
 }
 
 }  // namespace
