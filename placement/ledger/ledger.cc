@@ -134,9 +134,9 @@ StatePtr Ledger::Newest() const { return publisher_->Newest(); }
 absl::StatusOr<StatePtr> Ledger::Fresh() const { return publisher_->Fresh(); }
 StatePtr Ledger::Recent(Revision revision) const { return publisher_->Recent(revision); }
 
-void Ledger::AwaitRevision(Revision minimum, BootTime deadline,
+void Ledger::AwaitRevision(Revision minimum, BootTime deadline, ReadingCall call,
                            absl::AnyInvocable<void(absl::StatusOr<StatePtr>)> ready) {
-  publisher_->AwaitRevision(minimum, deadline, std::move(ready));
+  publisher_->AwaitRevision(minimum, deadline, std::move(call), std::move(ready));
 }
 
 absl::StatusOr<int> Ledger::Follow() { return follower_->Follow(); }

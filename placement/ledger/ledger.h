@@ -37,6 +37,7 @@
 #include "placement/ledger/loss.h"
 #include "placement/publish/health.h"
 #include "placement/publish/options.h"
+#include "placement/publish/waiting_room.h"
 #include "placement/state/state.h"
 #include "placement/store/database_watch.h"
 
@@ -98,12 +99,16 @@ class Ledger {
   //   kOutOfRange         EPOCH_UNKNOWN: the epoch of `minimum` has not begun
   //   kFailedPrecondition REVISION_LOST: the database lost `minimum` before a new epoch began
   //   kUnavailable        the reader must wait, and the ledger stops
+  //   kUnavailable        OVERLOADED: `minimum` is not reached, and a tenth of
+  //                       LedgerOptions::awaits_max readers of this owner wait already (but one
+  //                       reader of each owner may)
   //   kUnavailable        TOO_MANY_WAIT: `minimum` is not reached, and LedgerOptions::awaits_max
   //                       readers wait already
   //   kUnavailable        STALE: `minimum` is reached, but Fresh fails
+  //   kCancelled          `*call.cancelled` was set while the reader waited
   //   kDeadlineExceeded   REVISION_NOT_REACHED: `deadline` passed first
   // `ready` runs on this thread or on the answering thread, and must be quick.
-  void AwaitRevision(Revision minimum, BootTime deadline,
+  void AwaitRevision(Revision minimum, BootTime deadline, ReadingCall call,
                      absl::AnyInvocable<void(absl::StatusOr<StatePtr>)> ready);
   // The state at exactly `revision`, if that state is still kept; else null. The newest 8 published
   // states are kept, but none from before the last load of the tables.
@@ -116,9 +121,9 @@ class Ledger {
   // CatchUp and LoadState do, or with kFailedPrecondition if the log has too new a format.
   absl::StatusOr<int> Follow();
   // One step of the watchdog: ends calls to the database that last too long, answers commands and
-  // readers whose deadline has passed, and frees what is no longer needed. Does not wait for the
-  // database. Not to be called on a thread that calls Follow, StartEpoch or FindLoss, because the
-  // watchdog ends their hanging calls.
+  // readers that were cancelled or whose deadline has passed, and frees what is no longer needed.
+  // Does not wait for the database. Not to be called on a thread that calls Follow, StartEpoch or
+  // FindLoss, because the watchdog ends their hanging calls.
   void Watchdog();
 
   // Ends a required recovery: brings the schema up to date, begins a new epoch with the tables as

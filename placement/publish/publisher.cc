@@ -15,7 +15,6 @@ namespace {
 constexpr size_t kRecentMax = 8;
 // At most this many old states wait for FreeOld.
 constexpr size_t kOldMax = 32;
-constexpr absl::Duration kWaitAgainAfter = absl::Milliseconds(200);
 
 absl::Status NotReached() {
   return Refuse(
@@ -23,20 +22,16 @@ absl::Status NotReached() {
       "this process did not reach the minimum_revision in time: try again, or ask another process");
 }
 
-absl::Status TooManyWait() {
-  return Refuse(absl::StatusCode::kUnavailable, "TOO_MANY_WAIT",
-                "too many reads wait for a newer revision: try again, or ask another process", {},
-                kWaitAgainAfter);
-}
+absl::Status Stopping() { return NotDone("placement is stopping: ask another process"); }
 
 }  // namespace
 
 Publisher::Publisher(const LedgerOptions& options, StatePtr first, Answerer* answerer)
     : staleness_max_(options.staleness_max),
-      awaits_max_(options.awaits_max),
       boot_clock_(options.boot_clock),
       answerer_(answerer),
-      feed_({options.feed_rows_kept, options.feed_changes_kept, options.feed_bytes_kept}) {
+      feed_({options.feed_rows_kept, options.feed_changes_kept, options.feed_bytes_kept}),
+      room_(options.awaits_max) {
   recent_.push_back(std::make_shared<const State>());
   Replace(std::move(first));
 }
@@ -64,33 +59,43 @@ StatePtr Publisher::Recent(Revision revision) const {
   return nullptr;
 }
 
-void Publisher::AwaitRevision(Revision minimum, BootTime deadline,
+void Publisher::AwaitRevision(Revision minimum, BootTime deadline, ReadingCall call,
                               absl::AnyInvocable<void(absl::StatusOr<StatePtr>)> ready) {
   absl::StatusOr<StatePtr> answer = Fresh();
   {
-    const MutexLock lock(&mutex_);
-    const State& newest = *recent_.back();
-    const absl::Status never = CheckRevision(newest, minimum);
+    const MutexLock lock(&waiting_);
+    StatePtr newest = Newest();
+    const absl::Status never = CheckRevision(*newest, minimum);
     if (!never.ok()) {
       answer = never;
-    } else if (newest.position().revision < minimum) {
-      if (!closed_ && static_cast<int>(waiters_.size()) < awaits_max_) {
-        waiters_.push_back({minimum, deadline, std::move(ready)});
-        return;
-      }
-      answer = closed_ ? NotDone("placement is stopping: ask another process") : TooManyWait();
+    } else if (newest->position().revision < minimum) {
+      WaitingRoom::Waiter waiter{minimum, deadline, std::move(call), std::move(ready)};
+      const absl::Status admitted = closed_ ? Stopping() : room_.Admit(&waiter);
+      if (admitted.ok()) return;
+      ready = std::move(waiter.ready);
+      answer = admitted;
     } else if (answer.ok()) {
-      answer = recent_.back();
+      answer = std::move(newest);
     }
   }
   ready(std::move(answer));
 }
 
 void Publisher::Expire(BootTime now) {
-  TellWaiters([now](const Waiter& waiter) -> std::optional<absl::StatusOr<StatePtr>> {
-    if (waiter.deadline > now) return std::nullopt;
-    return NotReached();
-  });
+  std::vector<WaitingRoom::Call> calls;
+  {
+    const MutexLock lock(&waiting_);
+    calls = room_.TakeAny([now](const WaitingRoom::Waiter& waiter) {
+      std::optional<WaitingRoom::Answer> answer;
+      if (waiter.call.cancelled && *waiter.call.cancelled) {
+        answer = absl::CancelledError("the caller has gone");
+      } else if (waiter.deadline <= now) {
+        answer = NotReached();
+      }
+      return answer;
+    });
+  }
+  Post(std::move(calls));
 }
 
 void Publisher::FreeOld() {
@@ -100,35 +105,18 @@ void Publisher::FreeOld() {
 }
 
 void Publisher::Close() {
+  std::vector<WaitingRoom::Call> calls;
   {
-    const MutexLock lock(&mutex_);
+    const MutexLock lock(&waiting_);
     closed_ = true;
+    calls = room_.TakeAny(
+        [](const WaitingRoom::Waiter&) { return std::optional<WaitingRoom::Answer>(Stopping()); });
   }
-  TellWaiters([](const Waiter&) -> std::optional<absl::StatusOr<StatePtr>> {
-    return NotDone("placement is stopping: ask another process");
-  });
+  Post(std::move(calls));
 }
 
-void Publisher::TellWaiters(
-    absl::FunctionRef<std::optional<absl::StatusOr<StatePtr>>(const Waiter&)> answer_for) {
-  // The calls may need the lock, so they are posted after it is released. When the answerer has
-  // stopped, Post itself runs the call on this thread.
-  std::vector<absl::AnyInvocable<void()>> calls;
-  {
-    const MutexLock lock(&mutex_);
-    for (size_t i = 0; i < waiters_.size();) {
-      std::optional<absl::StatusOr<StatePtr>> answer = answer_for(waiters_[i]);
-      if (!answer) {
-        ++i;
-        continue;
-      }
-      calls.emplace_back([ready = std::move(waiters_[i].ready),
-                          answer = *std::move(answer)]() mutable { ready(std::move(answer)); });
-      std::swap(waiters_[i], waiters_.back());
-      waiters_.pop_back();
-    }
-  }
-  for (absl::AnyInvocable<void()>& call : calls) answerer_->Post(std::move(call));
+void Publisher::Post(std::vector<WaitingRoom::Call> calls) {
+  for (WaitingRoom::Call& call : calls) answerer_->Post(std::move(call));
 }
 
 bool Publisher::Publish(const State& base, StatePtr next, const std::vector<LogCommand>& commands) {
@@ -174,19 +162,29 @@ void Publisher::SetNewest(StatePtr state, bool forget_older) {
       old_.pop_front();
     }
   }
-  TellOf(Newest());
+  TellOfNewest();
 }
 
 // Gives readers no state while the state is too stale; SetFresh gives it to them later. The state
 // is stale while a thread catches up: that thread publishes many revisions, and only the last one
 // is fresh.
-void Publisher::TellOf(const StatePtr& state) {
-  TellWaiters([&](const Waiter& waiter) -> std::optional<absl::StatusOr<StatePtr>> {
-    BERTH_RETURN_IF_ERROR(CheckRevision(*state, waiter.minimum));
-    if (state->position().revision < waiter.minimum) return std::nullopt;
-    if (staleness() > staleness_max_) return std::nullopt;
-    return state;
-  });
+void Publisher::TellOfNewest() {
+  std::vector<WaitingRoom::Call> calls;
+  {
+    const MutexLock lock(&waiting_);
+    const StatePtr state = Newest();
+    const bool is_stale = staleness() > staleness_max_;
+    calls = room_.TakeUpTo(state->position().revision, [&](const WaitingRoom::Waiter& waiter) {
+      std::optional<WaitingRoom::Answer> answer;
+      if (absl::Status lost = CheckRevision(*state, waiter.minimum); !lost.ok()) {
+        answer = std::move(lost);
+      } else if (!is_stale) {
+        answer = state;
+      }
+      return answer;
+    });
+  }
+  Post(std::move(calls));
 }
 
 void Publisher::BeginCommit(BatchId batch) {
@@ -213,7 +211,7 @@ void Publisher::SetFresh(absl::Duration began) {
   int64_t fresh_ns = fresh_at_ns_;
   while (fresh_ns < began_ns && !fresh_at_ns_.compare_exchange_weak(fresh_ns, began_ns)) {
   }
-  if (was_stale) TellOf(Newest());
+  if (was_stale) TellOfNewest();
 }
 
 absl::Duration Publisher::staleness() const {

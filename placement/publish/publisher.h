@@ -27,12 +27,10 @@
 #include <atomic>
 #include <deque>
 #include <functional>
-#include <optional>
 #include <thread>
 #include <vector>
 
 #include "absl/functional/any_invocable.h"
-#include "absl/functional/function_ref.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "placement/ground/boot_clock.h"
@@ -41,6 +39,7 @@
 #include "placement/log/feed.h"
 #include "placement/publish/answerer.h"
 #include "placement/publish/options.h"
+#include "placement/publish/waiting_room.h"
 #include "placement/state/state.h"
 
 namespace berth::placement {
@@ -54,9 +53,10 @@ class Publisher {
   StatePtr Newest() const;
   absl::StatusOr<StatePtr> Fresh() const;
   StatePtr Recent(Revision revision) const;
-  void AwaitRevision(Revision minimum, BootTime deadline,
+  void AwaitRevision(Revision minimum, BootTime deadline, ReadingCall call,
                      absl::AnyInvocable<void(absl::StatusOr<StatePtr>)> ready);
-  // Refuses, with REVISION_NOT_REACHED, the waiting readers whose deadline is `now` or earlier.
+  // Refuses the waiting readers whose call was cancelled, with kCancelled, and those whose deadline
+  // is `now` or earlier, with REVISION_NOT_REACHED.
   void Expire(BootTime now);
   // Gives up the states that are no longer recent (Recent). The writer's thread must not call this,
   // because to free a state may take long.
@@ -92,36 +92,32 @@ class Publisher {
   Feed& feed() { return feed_; }
 
  private:
-  struct Waiter {
-    Revision minimum;
-    BootTime deadline;
-    absl::AnyInvocable<void(absl::StatusOr<StatePtr>)> ready;
-  };
-
-  // Calls `answer_for` for each waiting reader. If that returns an answer, posts the call that
-  // gives the answer to the reader, and forgets the reader.
-  void TellWaiters(
-      absl::FunctionRef<std::optional<absl::StatusOr<StatePtr>>(const Waiter&)> answer_for);
-  // Gives `state` to the readers whose `minimum` it has reached, unless it is too stale. Refuses
-  // the readers whose `minimum` is refused by CheckRevision.
-  void TellOf(const StatePtr& state);
+  // Posts the calls, which may take any lock. When the answerer has stopped, Post itself makes a
+  // call on this thread.
+  void Post(std::vector<WaitingRoom::Call> calls);
+  // Looks at the readers whose `minimum` the newest state has reached. Gives them this state,
+  // unless it is too stale. Refuses those whose `minimum` is refused by CheckRevision.
+  void TellOfNewest();
   void SetNewest(StatePtr state, bool forget_older) ABSL_EXCLUSIVE_LOCKS_REQUIRED(publishing_);
 
   const absl::Duration staleness_max_;
-  const int awaits_max_;
   const std::function<absl::Duration()> boot_clock_;
   Answerer* const answerer_;
   Feed feed_;
   std::atomic<int64_t> fresh_at_ns_{0};
 
   Mutex publishing_;  // held while a state is published; readers do not take it
+  // Guards the readers who wait. A reader is admitted only while the newest state, under the same
+  // lock, has not reached its revision; each new state is set before TellOfNewest takes this lock.
+  // So no reader misses its revision. Taken after publishing_ and before mutex_.
+  Mutex waiting_;
+  WaitingRoom room_ ABSL_GUARDED_BY(waiting_);
+  bool closed_ ABSL_GUARDED_BY(waiting_) = false;
   mutable Mutex mutex_;
   std::deque<StatePtr> recent_ ABSL_GUARDED_BY(mutex_);  // the newest last; never empty
   std::deque<StatePtr> old_ ABSL_GUARDED_BY(mutex_);     // no longer recent; for FreeOld
-  std::vector<Waiter> waiters_ ABSL_GUARDED_BY(mutex_);
   BatchId committing_ ABSL_GUARDED_BY(mutex_);
   std::thread::id committer_ ABSL_GUARDED_BY(mutex_);  // the thread that called BeginCommit last
-  bool closed_ ABSL_GUARDED_BY(mutex_) = false;
 };
 
 }  // namespace berth::placement

@@ -194,7 +194,8 @@ void Edge::WithState(UnaryCall* call, const Message& request, const pb::Revision
   std::optional<placement::Revision> least = Page::FirstRevision(request);
   if (minimum != nullptr && (!least || *least < RevisionOf(*minimum))) least = RevisionOf(*minimum);
   if (!least) return with_state(ledger_->Fresh());
-  ledger_->AwaitRevision(*least, call->deadline(), std::move(with_state));
+  ledger_->AwaitRevision(*least, call->deadline(), {call->owner(), call->cancelled()},
+                         std::move(with_state));
 }
 
 void Edge::OnWorker(UnaryCall* call, placement::Priority priority, std::function<void()> work) {

@@ -40,6 +40,7 @@ class ExportStream final : public grpc::ServerWriteReactor<pb::ExportLedgerRespo
     if (!request_.has_minimum_revision()) return Begin(edge_->ledger()->Fresh());
     edge_->ledger()->AwaitRevision(
         RevisionOf(request_.minimum_revision()), begun_ + TimeLeft(*context_, absl::Minutes(1)),
+        {owner_, cancelled_},
         [this](absl::StatusOr<placement::StatePtr> state) { Begin(std::move(state)); });
   }
 
@@ -47,6 +48,7 @@ class ExportStream final : public grpc::ServerWriteReactor<pb::ExportLedgerRespo
     if (!ok) return End(absl::CancelledError("the caller has gone"));
     Continue();
   }
+  void OnCancel() override { cancelled_->store(true); }
   void OnDone() override { delete this; }
 
  private:
@@ -92,6 +94,7 @@ class ExportStream final : public grpc::ServerWriteReactor<pb::ExportLedgerRespo
   const pb::ExportLedgerRequest request_;
   const std::string owner_ = ActorOf(*context_);
   const placement::BootTime begun_ = placement::BootNow();
+  const std::shared_ptr<std::atomic<bool>> cancelled_ = std::make_shared<std::atomic<bool>>(false);
   pb::Revision revision_;
   int64_t total_count_ = -1;  // below 0: the entities are not counted yet
   std::optional<EntityWalk> walk_;

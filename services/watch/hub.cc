@@ -80,7 +80,7 @@ void WatchHub::BeginAfter(const WatcherPtr& watcher, const pb::WatchRequest& req
   // Waits until this process has the watcher's revision, which may come from a process that is
   // ahead. Until then its state may lack the trees that the filter names.
   ledger_->AwaitRevision(
-      revision, placement::BootNow() + kAwaitMax,
+      revision, placement::BootNow() + kAwaitMax, {watcher->owner(), watcher->gone()},
       [this, watcher, request, revision](const absl::StatusOr<placement::StatePtr>& state) {
         if (!state.ok()) {
           if (absl::IsDeadlineExceeded(state.status())) Alarm(revision);

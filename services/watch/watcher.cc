@@ -132,6 +132,7 @@ void Watcher::End(const absl::Status& status) {
 void Watcher::EndLocked(const absl::Status& status) {
   if (ended_) return;
   ended_ = true;
+  gone_->store(true);
   outbox_.clear();
   outbox_bytes_ = 0;
   snapshot_.reset();

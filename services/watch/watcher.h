@@ -8,6 +8,7 @@
 #ifndef BERTH_SERVICES_WATCH_WATCHER_H_
 #define BERTH_SERVICES_WATCH_WATCHER_H_
 
+#include <atomic>
 #include <deque>
 #include <memory>
 #include <optional>
@@ -64,6 +65,8 @@ class Watcher {
   // REQUIRES: Begin was called.
   const WatchFilter& filter() const { return filter_; }
   const std::string& owner() const { return owner_; }
+  // Becomes true when the stream has ended.
+  const std::shared_ptr<std::atomic<bool>>& gone() const { return gone_; }
 
   placement::Revision position() const;
   bool ended() const;
@@ -104,6 +107,7 @@ class Watcher {
   WatchSink* const sink_;
   const WatchLimits limits_;
   const std::string owner_;
+  const std::shared_ptr<std::atomic<bool>> gone_ = std::make_shared<std::atomic<bool>>(false);
   WatchFilter filter_;
 
   mutable placement::Mutex mutex_;

@@ -107,7 +107,7 @@ TEST(LedgerEpoch, ADatabaseThatWentBackIsFoundAndTakenOver) {
   })) << last;
   EXPECT_GT(runner.ledger().Newest()->FindConsumer(ConsumerNumber(2))->generation.value,
             lost.command_count);
-  runner.ledger().AwaitRevision(lost.revision, absl::InfiniteDuration(), [](auto state) {
+  runner.ledger().AwaitRevision(lost.revision, absl::InfiniteDuration(), {}, [](auto state) {
     EXPECT_EQ(ReasonOf(state.status()), "REVISION_LOST");
   });
   ExpectCleanSelfCheck(runner, database.url());
@@ -140,7 +140,7 @@ TEST(LedgerEpoch, WhatAnEarlierEpochLostStaysLost) {
   LedgerRunner late(options);
   ExpectEqualStates(*runner.ledger().Newest(), *late.ledger().Newest());
   for (LedgerRunner* each : {&runner, &late}) {
-    each->ledger().AwaitRevision(lost, absl::InfiniteDuration(), [](auto state) {
+    each->ledger().AwaitRevision(lost, absl::InfiniteDuration(), {}, [](auto state) {
       EXPECT_EQ(ReasonOf(state.status()), "REVISION_LOST");
     });
   }

@@ -328,11 +328,11 @@ TEST(LedgerFault, LedgerTimeFollowsNoJump) {
 TEST(LedgerFault, StoppingLeavesNobodyWaiting) {
   LedgerRunner runner(OptionsFor(NewDatabase()));
   absl::Status told;
-  runner.ledger().AwaitRevision({0, 1000}, absl::InfiniteDuration(),
+  runner.ledger().AwaitRevision({0, 1000}, absl::InfiniteDuration(), {},
                                 [&](auto state) { told = state.status(); });
   runner.ledger().Stop(BootNow() + absl::Seconds(5));
   EXPECT_EQ(told.code(), absl::StatusCode::kUnavailable);
-  runner.ledger().AwaitRevision({0, 1000}, absl::InfiniteDuration(),
+  runner.ledger().AwaitRevision({0, 1000}, absl::InfiniteDuration(), {},
                                 [&](auto state) { told = state.status(); });
   EXPECT_EQ(told.code(), absl::StatusCode::kUnavailable);
   runner.ledger().Stop(BootNow());

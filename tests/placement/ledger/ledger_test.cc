@@ -128,7 +128,7 @@ TEST(Ledger, ReadersWaitForARevision) {
   const auto await = [&](Revision minimum, absl::Duration limit) {
     auto promise = std::make_shared<std::promise<absl::StatusOr<StatePtr>>>();
     auto future = promise->get_future();
-    runner.ledger().AwaitRevision(minimum, BootNow() + limit,
+    runner.ledger().AwaitRevision(minimum, BootNow() + limit, {},
                                   [promise](auto state) { promise->set_value(std::move(state)); });
     return future;
   };
@@ -154,8 +154,9 @@ TEST(Ledger, NoMoreReadersWaitThanMay) {
   std::promise<absl::Status> first;
   std::promise<absl::Status> second;
   std::promise<absl::Status> third;
+  int owner = 0;
   for (std::promise<absl::Status>* const told : {&first, &second, &third}) {
-    runner.ledger().AwaitRevision(next, absl::InfiniteDuration(),
+    runner.ledger().AwaitRevision(next, absl::InfiniteDuration(), {absl::StrCat(++owner), nullptr},
                                   [told](auto state) { told->set_value(state.status()); });
   }
   const absl::Status refused = third.get_future().get();
@@ -178,7 +179,7 @@ TEST(Ledger, WhoWaitsIsToldNothingOld) {
   LedgerRunner reader(options, false);
   const Revision now = writer.ledger().Newest()->position().revision;
   std::promise<absl::StatusOr<StatePtr>> told;
-  reader.ledger().AwaitRevision({now.epoch, now.number + 1}, absl::InfiniteDuration(),
+  reader.ledger().AwaitRevision({now.epoch, now.number + 1}, absl::InfiniteDuration(), {},
                                 [&told](auto state) { told.set_value(std::move(state)); });
   for (int i = 1; i <= 3; ++i) writer.Must(Claim(i, {1}, 1));
   seconds = 10;  // so long has it not looked at the database

@@ -1,4 +1,4 @@
-// One caller's commands leave room for those of others.
+// One caller's commands and readers leave room for those of others.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -57,6 +57,64 @@ TEST(LedgerTurns, WhoFillsTheQueueKeepsNobodyOut) {
   const StatePtr state = runner.ledger().Newest();
   EXPECT_EQ(state->FindConsumer(ConsumerNumber(11)), nullptr);  // "not done" is true
   EXPECT_NE(state->FindConsumer(ConsumerNumber(13)), nullptr);
+}
+
+class AwaitingTest : public ::testing::Test {
+ protected:
+  // A reader who waits for the revision after the present one.
+  struct Waiting {
+    std::shared_ptr<std::atomic<bool>> cancelled = std::make_shared<std::atomic<bool>>(false);
+    std::future<absl::Status> told;
+  };
+  Waiting Await(const std::string& owner, int64_t revisions = 1) {
+    Waiting waiting;
+    auto promise = std::make_shared<std::promise<absl::Status>>();
+    waiting.told = promise->get_future();
+    Revision minimum = runner_.ledger().Newest()->position().revision;
+    minimum.number += revisions;
+    runner_.ledger().AwaitRevision(
+        minimum, absl::InfiniteDuration(), {owner, waiting.cancelled},
+        [promise](const absl::StatusOr<StatePtr>& state) { promise->set_value(state.status()); });
+    return waiting;
+  }
+  static bool IsTold(const Waiting& waiting) {
+    return waiting.told.wait_for(std::chrono::seconds(0)) == std::future_status::ready;
+  }
+
+  LedgerRunner runner_{OptionsFor(NewDatabase())};
+};
+
+TEST_F(AwaitingTest, TenThousandReadersOfTheFutureKeepNobodyWaiting) {
+  MakeProviders(runner_, 1, 8, 1024);
+  std::vector<Waiting> flood;
+  int refused = 0;
+  for (int i = 0; i < 10'000; ++i) {
+    flood.push_back(Await("reader/flood", 1'000'000));
+    if (!IsTold(flood.back())) continue;
+    const absl::Status status = flood.back().told.get();
+    EXPECT_EQ(status.code(), absl::StatusCode::kUnavailable);
+    EXPECT_EQ(RefusalOf(status)->reason, "OVERLOADED");
+    EXPECT_GT(RefusalOf(status)->retry_after, absl::ZeroDuration());
+    flood.pop_back();
+    ++refused;
+  }
+  EXPECT_EQ(refused, 9'000);
+  Waiting other = Await("reader/other");
+  runner_.Must(Claim(1, {1}, 1));
+  EXPECT_EQ(other.told.get(), absl::OkStatus());
+  for (const Waiting& waiting : flood) EXPECT_FALSE(IsTold(waiting));
+}
+
+TEST_F(AwaitingTest, WhoIsCancelledLeaves) {
+  MakeProviders(runner_, 1, 8, 1024);
+  Waiting gone = Await("reader/a");
+  Waiting here = Await("reader/a");
+  gone.cancelled->store(true);
+  ASSERT_EQ(gone.told.wait_for(std::chrono::seconds(30)), std::future_status::ready);
+  EXPECT_EQ(gone.told.get().code(), absl::StatusCode::kCancelled);
+  EXPECT_FALSE(IsTold(here));
+  runner_.Must(Claim(1, {1}, 1));
+  EXPECT_EQ(here.told.get(), absl::OkStatus());
 }
 
 }  // namespace

@@ -249,5 +249,21 @@ TEST_F(WatchHubTest, TheWatchersOfOneCallerKeepThoseOfAnotherWaitingForOneTurn) 
   idle.get_future().wait();  // the work uses the hub
 }
 
+// Whoever has gone need not wait for the future, and leaves his caller's share to others.
+TEST_F(WatchHubTest, WhoHasGoneDoesNotWaitForTheFuture) {
+  TakenSink sink;
+  std::weak_ptr<Watcher> gone;
+  {
+    const auto watcher = std::make_shared<Watcher>(&sink, WatchLimits(), "reader/gone");
+    gone = watcher;
+    hub_.Open(watcher, After({Newest().epoch, Newest().number + 1}));
+    watcher->End(absl::CancelledError("the watcher has gone"));
+    hub_.Closed(watcher);
+  }
+  const placement::BootTime begun = placement::BootNow();
+  EXPECT_TRUE(LedgerRunner::Eventually([&] { return gone.expired(); }));
+  EXPECT_LT(placement::BootNow() - begun, absl::Seconds(8));  // it would wait for ten
+}
+
 }  // namespace
 }  // namespace berth::services

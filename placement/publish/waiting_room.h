@@ -1,0 +1,73 @@
+// WaitingRoom: the readers who wait until the published state has reached a revision.
+//
+// Each owner has a share of the room, so that one caller who asks for revisions of the future
+// cannot fill it. Not thread-safe.
+#ifndef BERTH_PLACEMENT_PUBLISH_WAITING_ROOM_H_
+#define BERTH_PLACEMENT_PUBLISH_WAITING_ROOM_H_
+
+#include <atomic>
+#include <cstddef>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/functional/any_invocable.h"
+#include "absl/functional/function_ref.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "placement/ground/boot_clock.h"
+#include "placement/state/state.h"
+#include "placement/values/types.h"
+
+namespace berth::placement {
+
+// The call for which somebody reads.
+struct ReadingCall {
+  std::string owner;  // the identity of the caller: "ROLE/NAME"; empty: the process itself
+  std::shared_ptr<std::atomic<bool>> cancelled;  // true: the call was cancelled; may be null
+};
+
+class WaitingRoom {
+ public:
+  using Answer = absl::StatusOr<StatePtr>;
+  struct Waiter {
+    Revision minimum;
+    BootTime deadline;
+    ReadingCall call;
+    absl::AnyInvocable<void(Answer)> ready;
+  };
+  // Returns the answer that a waiter gets now; nothing if the waiter has to go on waiting.
+  using AnswerFor = absl::FunctionRef<std::optional<Answer>(const Waiter&)>;
+  using Call = absl::AnyInvocable<void()>;
+
+  // At most `waiters_max` readers wait, and of each owner a tenth of them, but at least one.
+  explicit WaitingRoom(int waiters_max);
+
+  // Lets a reader wait, and takes it from `*waiter`. Refuses, and leaves `*waiter` as it is:
+  //   kUnavailable  OVERLOADED: the share of its owner is used up
+  //   kUnavailable  TOO_MANY_WAIT: the room is full
+  absl::Status Admit(Waiter* waiter);
+
+  // Ask `answer_for` about waiters, take out those that get an answer, and return the calls that
+  // give these answers. TakeUpTo asks about the waiters whose `minimum` is `revision` or earlier,
+  // and does not look at the others; TakeAny asks about all.
+  std::vector<Call> TakeUpTo(Revision revision, AnswerFor answer_for);
+  std::vector<Call> TakeAny(AnswerFor answer_for);
+
+ private:
+  using Waiters = std::multimap<Revision, Waiter>;
+
+  std::vector<Call> Take(Waiters::iterator end, AnswerFor answer_for);
+
+  const size_t waiters_max_;
+  const size_t share_;
+  Waiters waiters_;                       // by `minimum`
+  std::map<std::string, size_t> counts_;  // of those that wait, by owner
+};
+
+}  // namespace berth::placement
+
+#endif  // BERTH_PLACEMENT_PUBLISH_WAITING_ROOM_H_

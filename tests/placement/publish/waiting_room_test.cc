@@ -1,0 +1,86 @@
+// The room of those who wait for a revision, by itself.
+#include "placement/publish/waiting_room.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "placement/values/refusal.h"
+
+namespace berth::placement {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+class WaitingRoomTest : public ::testing::Test {
+ protected:
+  // "OK", or the reason why the reader may not wait.
+  std::string Admit(WaitingRoom* room, const std::string& owner, Revision minimum = {0, 1}) {
+    WaitingRoom::Waiter waiter{minimum, absl::InfiniteDuration(), {owner, nullptr}, nullptr};
+    waiter.ready = [this, owner](const absl::StatusOr<StatePtr>& state) {
+      told_.push_back(absl::StrCat(owner, " ", absl::StatusCodeToString(state.status().code())));
+    };
+    const absl::Status admitted = room->Admit(&waiter);
+    EXPECT_EQ(waiter.ready == nullptr, admitted.ok());  // NOLINT: it is left if it was refused
+    return admitted.ok() ? "OK" : RefusalOf(admitted)->reason;
+  }
+  std::vector<std::string> Told(std::vector<WaitingRoom::Call> calls) {
+    for (WaitingRoom::Call& call : calls) call();
+    return std::exchange(told_, {});
+  }
+
+  std::vector<std::string> told_;
+};
+
+TEST_F(WaitingRoomTest, OneOwnerHasATenthOfIt) {
+  WaitingRoom room(50);
+  for (int i = 0; i < 5; ++i) EXPECT_EQ(Admit(&room, "reader/a"), "OK");
+  for (int i = 0; i < 100; ++i) EXPECT_EQ(Admit(&room, "reader/a"), "OVERLOADED");
+  for (int owner = 0; owner < 9; ++owner) {
+    for (int i = 0; i < 5; ++i) EXPECT_EQ(Admit(&room, absl::StrCat("reader/", owner)), "OK");
+  }
+  EXPECT_EQ(Admit(&room, "reader/b"), "TOO_MANY_WAIT");
+  EXPECT_EQ(Admit(&room, "reader/a"), "OVERLOADED");
+  room.TakeUpTo({0, 1}, [](const WaitingRoom::Waiter& waiter) {
+    std::optional<WaitingRoom::Answer> answer;
+    if (waiter.call.owner == "reader/a") answer = absl::CancelledError("");
+    return answer;
+  });
+  EXPECT_EQ(Admit(&room, "reader/b"), "OK");
+  EXPECT_EQ(Admit(&room, "reader/a"), "OK");
+}
+
+TEST_F(WaitingRoomTest, EachOwnerMayHaveOneInASmallRoom) {
+  WaitingRoom room(2);
+  EXPECT_EQ(Admit(&room, "a"), "OK");
+  EXPECT_EQ(Admit(&room, "a"), "OVERLOADED");
+  EXPECT_EQ(Admit(&room, ""), "OK");
+  EXPECT_EQ(Admit(&room, "b"), "TOO_MANY_WAIT");
+}
+
+TEST_F(WaitingRoomTest, ARevisionTouchesOnlyThoseWhoAreDue) {
+  WaitingRoom room(1000);
+  for (int i = 1; i <= 5; ++i) Admit(&room, absl::StrCat(i), {0, i % 2 == 0 ? i : 100 * i});
+  Admit(&room, "next epoch", {1, 1});
+  int asked = 0;
+  const auto tell = [&](const WaitingRoom::Waiter& waiter) {
+    ++asked;
+    std::optional<WaitingRoom::Answer> answer;
+    if (waiter.call.owner != "2") answer = StatePtr();
+    return answer;
+  };
+  EXPECT_THAT(Told(room.TakeUpTo({0, 4}, tell)), ElementsAre("4 OK"));
+  EXPECT_EQ(asked, 2);
+  EXPECT_THAT(Told(room.TakeUpTo({0, 4}, tell)), IsEmpty());
+  EXPECT_THAT(Told(room.TakeUpTo({0, 300}, tell)), ElementsAre("1 OK", "3 OK"));
+  EXPECT_EQ(asked, 6);
+  EXPECT_THAT(Told(room.TakeAny(tell)), ElementsAre("5 OK", "next epoch OK"));
+}
+
+}  // namespace
+}  // namespace berth::placement
