@@ -22,10 +22,11 @@ constexpr int kReasonMax = 1000;
 class LedgerService final : public pb::LedgerService::CallbackService {
  public:
   LedgerService(Edge* edge, std::string database_url, placement::DatabaseWatch* watch,
-                ImportPlace* imports, Workers* epoch_worker)
+                ExportPlaces* exports, ImportPlace* imports, Workers* epoch_worker)
       : edge_(edge),
         database_url_(std::move(database_url)),
         watch_(watch),
+        exports_(exports),
         imports_(imports),
         epoch_worker_(epoch_worker),
         lost_changes_(edge->ledger(), edge->database_worker()) {}
@@ -124,7 +125,7 @@ class LedgerService final : public pb::LedgerService::CallbackService {
 
   grpc::ServerWriteReactor<pb::ExportLedgerResponse>* ExportLedger(
       Context* context, const pb::ExportLedgerRequest* request) override {
-    return OpenExport(edge_, context, *request);
+    return OpenExport(edge_, exports_, context, *request);
   }
 
   grpc::ServerReadReactor<pb::ImportLedgerRequest>* ImportLedger(
@@ -167,6 +168,7 @@ class LedgerService final : public pb::LedgerService::CallbackService {
   Edge* const edge_;
   const std::string database_url_;
   placement::DatabaseWatch* const watch_;
+  ExportPlaces* const exports_;
   ImportPlace* const imports_;
   Workers* const epoch_worker_;
   LostChanges lost_changes_;
@@ -177,8 +179,9 @@ class LedgerService final : public pb::LedgerService::CallbackService {
 
 std::unique_ptr<grpc::Service> MakeLedgerService(Edge* edge, const std::string& database_url,
                                                  placement::DatabaseWatch* watch,
-                                                 ImportPlace* imports, Workers* epoch_worker) {
-  return std::make_unique<LedgerService>(edge, database_url, watch, imports, epoch_worker);
+                                                 ExportPlaces* exports, ImportPlace* imports,
+                                                 Workers* epoch_worker) {
+  return std::make_unique<LedgerService>(edge, database_url, watch, exports, imports, epoch_worker);
 }
 
 }  // namespace berth::services

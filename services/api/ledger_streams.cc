@@ -33,10 +33,13 @@ absl::Status Overloaded(absl::string_view why) {
 
 class ExportStream final : public grpc::ServerWriteReactor<pb::ExportLedgerResponse> {
  public:
-  ExportStream(Edge* edge, Context* context, const pb::ExportLedgerRequest& request)
-      : edge_(edge), context_(context), request_(request) {}
+  ExportStream(Edge* edge, ExportPlaces* places, Context* context,
+               const pb::ExportLedgerRequest& request)
+      : edge_(edge), places_(places), context_(context), request_(request) {}
 
   void Open() {
+    ticket_ = places_->Take(owner_, begun_, [this](const absl::Status& status) { End(status); });
+    if (ticket_ == 0) return End(Overloaded("too many exports are running: try again later"));
     if (!request_.has_minimum_revision()) return Begin(edge_->ledger()->Fresh());
     edge_->ledger()->AwaitRevision(
         RevisionOf(request_.minimum_revision()), begun_ + TimeLeft(*context_, absl::Minutes(1)),
@@ -45,6 +48,7 @@ class ExportStream final : public grpc::ServerWriteReactor<pb::ExportLedgerRespo
   }
 
   void OnWriteDone(bool ok) override {
+    if (!places_->Heard(ticket_)) return;
     if (!ok) return End(absl::CancelledError("the caller has gone"));
     Continue();
   }
@@ -81,20 +85,26 @@ class ExportStream final : public grpc::ServerWriteReactor<pb::ExportLedgerRespo
       if (count > 0) bytes += message_.entities(count - 1).ByteSizeLong();
       return bytes < kExportMessageBytesMax ? message_.add_entities() : nullptr;
     });
-    StartWrite(&message_);
+    places_->Await(ticket_, placement::BootNow(), [this] { StartWrite(&message_); });
   }
 
+  // Ends the call. Called once. While a message is being sent, `places_` calls this. At any other
+  // time the thread that works for the call calls it.
   void End(const absl::Status& status) {
+    places_->Leave(ticket_);
+    walk_.reset();  // a caller who does not read keeps this object, but not the state
     Finish(edge_->recorder().End(request_, *context_, EndingOf(open_, status), begun_));
   }
 
   Edge* const edge_;
+  ExportPlaces* const places_;
   Context* const context_;
   const OpenCallPtr open_ = OpenCall::Current();  // null: the connection has no TLS
   const pb::ExportLedgerRequest request_;
   const std::string owner_ = ActorOf(*context_);
   const placement::BootTime begun_ = placement::BootNow();
   const std::shared_ptr<std::atomic<bool>> cancelled_ = std::make_shared<std::atomic<bool>>(false);
+  int64_t ticket_ = 0;  // 0: no place was free
   pb::Revision revision_;
   int64_t total_count_ = -1;  // below 0: the entities are not counted yet
   std::optional<EntityWalk> walk_;
@@ -231,8 +241,8 @@ class ImportStream final : public grpc::ServerReadReactor<pb::ImportLedgerReques
 }  // namespace
 
 grpc::ServerWriteReactor<pb::ExportLedgerResponse>* OpenExport(
-    Edge* edge, Context* context, const pb::ExportLedgerRequest& request) {
-  auto* stream = new ExportStream(edge, context, request);
+    Edge* edge, ExportPlaces* places, Context* context, const pb::ExportLedgerRequest& request) {
+  auto* stream = new ExportStream(edge, places, context, request);
   stream->Open();
   return stream;
 }

@@ -8,14 +8,16 @@
 #include "berth/placement/v1/ledger.pb.h"
 #include "grpcpp/support/server_callback.h"
 #include "services/api/edge.h"
+#include "services/api/export_places.h"
 #include "services/api/import_place.h"
 
 namespace berth::services {
 
 // Sends all entities of one revision. Each message is sent when the caller has read the message
-// before it.
+// before it. `places` limits the exports of each identity and of all, and ends an export whose
+// caller reads too slowly.
 grpc::ServerWriteReactor<pb::ExportLedgerResponse>* OpenExport(
-    Edge* edge, Context* context, const pb::ExportLedgerRequest& request);
+    Edge* edge, ExportPlaces* places, Context* context, const pb::ExportLedgerRequest& request);
 
 // Receives records until the caller has sent all of them, then submits them as one command. `place`
 // lets one import at a time into the process, and ends an import whose caller is silent for too

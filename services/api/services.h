@@ -22,6 +22,7 @@ class DatabaseWatch;
 namespace berth::services {
 
 class Edge;
+class ExportPlaces;
 class ImportPlace;
 class ReportSessions;
 class WatchHub;
@@ -41,7 +42,8 @@ std::unique_ptr<grpc::Service> MakeCandidateService(Edge* edge,
 // `epoch_worker` begins new epochs, and does nothing else.
 std::unique_ptr<grpc::Service> MakeLedgerService(Edge* edge, const std::string& database_url,
                                                  placement::DatabaseWatch* watch,
-                                                 ImportPlace* imports, Workers* epoch_worker);
+                                                 ExportPlaces* exports, ImportPlace* imports,
+                                                 Workers* epoch_worker);
 std::unique_ptr<grpc::Service> MakeFleetService(Edge* edge, ReportSessions* sessions);
 std::unique_ptr<grpc::Service> MakeReshapeService(Edge* edge);
 std::unique_ptr<grpc::Service> MakeConsumerService(Edge* edge);

@@ -15,6 +15,7 @@
 #include "placement/store/database_watch.h"
 #include "placement/values/standard_data.h"
 #include "services/api/edge.h"
+#include "services/api/export_places.h"
 #include "services/api/import_place.h"
 #include "services/api/services.h"
 #include "services/placement/metrics.h"
@@ -162,8 +163,8 @@ class PlacementProcess::Impl {
     services.push_back(MakeAllocationService(edge.get()));
     services.push_back(MakeUsageService(edge.get()));
     services.push_back(MakeCandidateService(edge.get(), budget));
-    services.push_back(
-        MakeLedgerService(edge.get(), url, &database_watch, &imports, epoch_worker.get()));
+    services.push_back(MakeLedgerService(edge.get(), url, &database_watch, &exports, &imports,
+                                         epoch_worker.get()));
     services.push_back(MakeFleetService(edge.get(), sessions.get()));
     services.push_back(MakeReportService(sessions.get()));
     services.push_back(MakeConsumerService(edge.get()));
@@ -190,7 +191,8 @@ class PlacementProcess::Impl {
   }
 
   // One step of the timer. It lets the ledger check its deadlines, ends calls to the database that
-  // hang, gives the trackers' streams, watches and imports their step, and sets the health.
+  // hang, gives the trackers' streams, watches, exports and imports their step, and sets the
+  // health.
   absl::Duration Tick() {
     ledger->Watchdog();
     const placement::BootTime now = placement::BootNow();
@@ -200,6 +202,7 @@ class PlacementProcess::Impl {
     recorder->ShutIfSlow();
     sessions->Tick(now);
     watches->Tick(now);
+    exports.Tick(now);
     imports.Tick(now);
     ShowHealth();
     KeepPosition(now);
@@ -252,6 +255,7 @@ class PlacementProcess::Impl {
   std::unique_ptr<LivenessRecorder> recorder;
   std::unique_ptr<ReportSessions> sessions;
   std::unique_ptr<WatchHub> watches;
+  ExportPlaces exports;
   ImportPlace imports;
   std::unique_ptr<Edge> edge;
   std::vector<std::unique_ptr<grpc::Service>> services;

@@ -11,6 +11,7 @@
 #include "absl/time/clock.h"
 #include "berth/placement/v1/ledger.grpc.pb.h"
 #include "services/api/edge.h"
+#include "services/api/export_places.h"
 #include "services/api/import_place.h"
 #include "services/api/services.h"
 #include "services/process/server.h"
@@ -45,13 +46,14 @@ class CallLogTest : public ::testing::TestWithParam<AccessLog> {
   }
 
   placement::LedgerRunner runner_{placement::OptionsFor(placement::NewDatabase())};
+  ExportPlaces exports_;
   ImportPlace place_;
   Workers workers_{1, 1000};
   placement::DatabaseWatch watch_;
   Metrics metrics_{"placement"};
   Edge edge_{&runner_.ledger(), &workers_, &workers_, &metrics_, GetParam()};
   const std::unique_ptr<grpc::Service> service_ =
-      MakeLedgerService(&edge_, "", &watch_, &place_, &workers_);
+      MakeLedgerService(&edge_, "", &watch_, &exports_, &place_, &workers_);
   const std::unique_ptr<Server> server_ = *Server::Start(Loopback(), {service_.get()});
   const std::unique_ptr<pb::LedgerService::Stub> stub_ = pb::LedgerService::NewStub(
       grpc::CreateChannel(server_->addresses()[0], grpc::InsecureChannelCredentials()));

@@ -11,6 +11,7 @@
 #include "berth/placement/v1/ledger.grpc.pb.h"
 #include "placement/values/refusal.h"
 #include "services/api/edge.h"
+#include "services/api/export_places.h"
 #include "services/api/services.h"
 #include "services/process/server.h"
 #include "tests/processes/ledger_runner.h"
@@ -142,13 +143,14 @@ class SlowImportTest : public ::testing::Test {
   }
 
   LedgerRunner runner_{placement::OptionsFor(placement::NewDatabase())};
+  ExportPlaces exports_;
   ImportPlace place_;
   Workers workers_{1, 1000};
   placement::DatabaseWatch watch_;
   Metrics metrics_{"placement"};
   Edge edge_{&runner_.ledger(), &workers_, &workers_, &metrics_, AccessLog::kNone};
   const std::unique_ptr<grpc::Service> service_ =
-      MakeLedgerService(&edge_, "", &watch_, &place_, &workers_);
+      MakeLedgerService(&edge_, "", &watch_, &exports_, &place_, &workers_);
   const std::unique_ptr<Server> server_ = *Server::Start(Loopback(), {service_.get()});
   const std::unique_ptr<pb::LedgerService::Stub> stub_ = pb::LedgerService::NewStub(
       grpc::CreateChannel(server_->addresses()[0], grpc::InsecureChannelCredentials()));
