@@ -103,7 +103,7 @@ class ExportStream final : public grpc::ServerWriteReactor<pb::ExportLedgerRespo
   const pb::ExportLedgerRequest request_;
   const std::string owner_ = ActorOf(*context_);
   const placement::BootTime begun_ = placement::BootNow();
-  const std::shared_ptr<std::atomic<bool>> cancelled_ = std::make_shared<std::atomic<bool>>(false);
+  const std::shared_ptr<std::atomic<bool>> cancelled_ = CancelledFlagOf(open_);
   int64_t ticket_ = 0;  // 0: no place was free
   pb::Revision revision_;
   int64_t total_count_ = -1;  // below 0: the entities are not counted yet

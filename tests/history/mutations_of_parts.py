@@ -329,4 +329,51 @@ PARTS = [
          "services/report/messages.cc",
          "  if (hello.identified) return false;\n",
          "  if (hello.identified && !MUTANT) return false;\n")]),
+    # One caller takes a queue, a room or the places of a process from the others.
+    ("turns-ignore-owners", "placement/placement_values_test",
+     "FairQueueTest.WhoFillsItIsServedInTurnWithWhoComesLater", [(
+         "placement/ground/fair_queue.h",
+         "    Owner* const owner = FindOrAdd(flow.owner);\n",
+         "    Owner* const owner = FindOrAdd(MUTANT ? absl::string_view() : flow.owner);\n")]),
+    ("worse-priority-starves", "placement/placement_values_test", "FairQueueTest.AWorsePriorityGetsEveryNinthTurn", [(
+        "placement/ground/fair_queue.h",
+        "(!worse_waits || in_a_row < kInARow);\n",
+        "(MUTANT || !worse_waits || in_a_row < kInARow);\n")]),
+    ("calls-in-one-turn", "services/services_api_test", "TurnsOfCallersTest.AReadIsNextButOne", [(
+        "services/api/edge.cc",
+        "  const bool taken = workers_->Submit({call->owner(), priority}, std::move(work),\n",
+        "  const std::string owner = MUTANT ? std::string(\"reader/flood\") : call->owner();\n"
+        "  const bool taken = workers_->Submit({owner, priority}, std::move(work),\n")]),
+    ("claims-beside-reads", "services/services_api_test", "TurnsOfCallersTest.AClaimComesBeforeAllReads", [(
+        "services/api/candidate_service.cc",
+        "    edge_->OnWorker(call, placement::Priority::kFirst, search_and_write);\n",
+        "    edge_->OnWorker(call, MUTANT ? placement::Priority::kReads : placement::Priority::kFirst,\n"
+        "                    search_and_write);\n")]),
+    ("commands-in-one-turn", "placement/placement_ledger_test", "LedgerTurns.WhoFillsTheQueueKeepsNobodyOut", [(
+        "placement/writer/command_queue.cc",
+        "  const Flow flow{pending->command.actor, ",
+        "  const Flow flow{MUTANT ? absl::string_view() : pending->command.actor, ")]),
+    ("room-without-share", "placement/placement_ledger_test",
+     "AwaitingTest.TenThousandReadersOfTheFutureKeepNobodyWaiting", [(
+         "placement/publish/waiting_room.cc",
+         "  if (count != counts_.end() && count->second >= share_) return",
+         "  if (!MUTANT && count != counts_.end() && count->second >= share_) return")]),
+    ("cancelled-reader-waits", "placement/placement_ledger_test", "AwaitingTest.WhoIsCancelledLeaves", [(
+        "placement/publish/publisher.cc",
+        "      if (waiter.call.cancelled && *waiter.call.cancelled) {\n",
+        "      if (!MUTANT && waiter.call.cancelled && *waiter.call.cancelled) {\n")]),
+    ("slots-without-share", "services/services_streams_test",
+     "ReportSessionTest.InventedNodesDoNotTakeTheSlotsOfOthers", [(
+         "services/report/snapshot_slots.cc",
+         "  if (slots_.size() < slots_max_ && of_host < host_max_ && turns_.empty()) {\n",
+         "  if (slots_.size() < slots_max_ && (MUTANT || of_host < host_max_) && turns_.empty()) {\n")]),
+    ("export-without-end", "services/services_api_test", "SlowExportTest.WhoDoesNotReadKeepsNeitherStateNorPlace", [(
+        "services/api/export_places.cc",
+        "      const bool is_late = at->second.waits &&",
+        "      const bool is_late = !MUTANT && at->second.waits &&")]),
+    ("one-reader-asks-for-all", "services/services_api_test",
+     "LostChangesTest.OneReaderDoesNotTakeThePlacesOfOthers", [(
+         "services/api/lost_changes.cc",
+         "waiting_.try_emplace(owner, answer).second;\n",
+         "waiting_.try_emplace(MUTANT ? owner + std::to_string(waiting_.size()) : owner, answer).second;\n")]),
 ]
