@@ -109,6 +109,14 @@ std::string NameOf(acl::Role role) {
   return absl::AsciiStrToLower(absl::StripPrefix(acl::Role_Name(role), kRolePrefix));
 }
 
+std::string NamesOfRoles() {
+  RoleSet all;
+  for (int role = acl::Role_MIN + 1; role <= acl::Role_MAX; ++role) {
+    all.Add(static_cast<acl::Role>(role));
+  }
+  return all.ToString();
+}
+
 absl::Status MethodAccess::Permit(acl::Role role) const {
   if (role != acl::ROLE_UNSPECIFIED && roles.Has(role)) return absl::OkStatus();
   return placement::Refuse(

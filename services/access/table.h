@@ -38,6 +38,8 @@ access::v1::Role RoleOf(absl::string_view role);
 
 // The name of a role, as certificates spell it.
 std::string NameOf(access::v1::Role role);
+// The names of all roles: "tracker, reader, ...".
+std::string NamesOfRoles();
 
 // Who may call one RPC.
 struct MethodAccess {

@@ -90,6 +90,8 @@ constexpr Rule kRules[] = {
     {"ROLE_NOT_PERMITTED", kExitPermission,
      "`berth auth whoami` shows your role, `berth auth can-i METHOD` who may call a method"},
     {"POLICY_DENIED", kExitPermission, ""},
+    {"IDENTITY_DENIED", kExitPermission,
+     "use another identity, or ask an operator: `berth auth show` lists those that are denied"},
     {"UNAUTHENTICATED", kExitPermission, "use a certificate that is valid and names your role"},
     {"NOT_OFFERED", kExitError, "`berth list` shows what the server offers"},
     {kProblemsFound, kExitProblems, ""},

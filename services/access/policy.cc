@@ -1,0 +1,69 @@
+#include "services/access/policy.h"
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "placement/values/refusal.h"
+
+namespace berth::services {
+
+using placement::BootTime;
+using placement::MutexLock;
+
+void AccessPolicy::Put(RulesInForce rules) {
+  auto made = std::make_shared<const RulesInForce>(std::move(rules));
+  MutexLock lock(&mutex_);
+  rules_.swap(made);
+  version_.fetch_add(1, std::memory_order_acq_rel);
+}
+
+RulesInForcePtr AccessPolicy::rules() const {
+  MutexLock lock(&mutex_);
+  return rules_;
+}
+
+absl::Status AccessPolicy::Admit(absl::string_view identity) const {
+  // Each call asks. Without a file nobody takes the lock.
+  return version() == 0 ? absl::OkStatus() : rules()->rules.Admit(identity);
+}
+
+placement::ProjectSetPtr AccessPolicy::ProjectsOf(absl::string_view identity) const {
+  return version() == 0 ? nullptr : rules()->rules.ProjectsOf(identity);
+}
+
+absl::Status AccessPolicy::CountCall(absl::string_view identity, BootTime now) {
+  if (version() == 0) return absl::OkStatus();
+  absl::Duration wait;
+  CallRate rate;
+  {
+    MutexLock lock(&mutex_);
+    const CallRate* const found = rules_->rules.RateOf(identity);
+    if (found == nullptr) return absl::OkStatus();
+    rate = *found;
+    wait = BucketOf(identity, now)->Take(rate, now);
+  }
+  if (wait <= absl::ZeroDuration()) return absl::OkStatus();
+  return placement::Refuse(
+      absl::StatusCode::kUnavailable, "RATE_LIMITED",
+      absl::StrCat(identity, " may make ", rate.calls_per_second, " calls a second, and ",
+                   rate.burst, " at once: nothing was done, try again"),
+      {{{"identity", std::string(identity)}}}, wait);
+}
+
+TokenBucket* AccessPolicy::BucketOf(absl::string_view identity, BootTime now) {
+  const auto found = buckets_.find(identity);
+  if (found != buckets_.end()) return &found->second;
+  if (buckets_.size() >= kBucketsMax) {
+    absl::erase_if(buckets_, [now](const auto& bucket) { return bucket.second.IsFull(now); });
+    // So many that are not full would be looked through again soon.
+    if (buckets_.size() > kBucketsMax / 2) buckets_.clear();
+  }
+  return &buckets_[identity];
+}
+
+size_t AccessPolicy::buckets() const {
+  MutexLock lock(&mutex_);
+  return buckets_.size();
+}
+
+}  // namespace berth::services

@@ -1,0 +1,70 @@
+#include "services/access/rules.h"
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
+#include "placement/ground/status_macros.h"
+#include "placement/values/refusal.h"
+#include "services/access/table.h"
+
+namespace berth::services {
+namespace {
+
+constexpr size_t kNameBytesMax = 2048;  // as in the URI of a certificate
+
+}  // namespace
+
+placement::ProjectSetPtr AccessRules::ProjectsOf(absl::string_view identity) const {
+  if (projects.empty() || !absl::ConsumePrefix(&identity, "scheduler/")) return nullptr;
+  const auto found = projects.find(identity);
+  return found == projects.end() ? nullptr : found->second;
+}
+
+const CallRate* AccessRules::RateOf(absl::string_view identity) const {
+  auto found = rates.find(identity);
+  if (found == rates.end()) found = rates.find(identity.substr(0, identity.find('/')));
+  return found == rates.end() ? nullptr : &found->second;
+}
+
+absl::Status AccessRules::Admit(absl::string_view identity) const {
+  const auto found = denied.find(identity);
+  if (found == denied.end()) return absl::OkStatus();
+  const std::string& why = found->second;
+  return placement::Refuse(
+      absl::StatusCode::kPermissionDenied, "IDENTITY_DENIED",
+      absl::StrCat("the operator has denied the identity ", identity, why.empty() ? "" : ": ", why),
+      {{{"identity", std::string(identity)}}});
+}
+
+absl::Status CheckIdentityName(absl::string_view name) {
+  if (name.find_first_of("*?[") != absl::string_view::npos) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("'", name,
+                     "' is a pattern: name each identity, since patterns could deny all "
+                     "admins"));
+  }
+  bool good = !name.empty() && name.size() <= kNameBytesMax && name != "." && name != "..";
+  for (const char c : name) {
+    good = good && (absl::ascii_isalnum(c) || c == '.' || c == '-' || c == '_');
+  }
+  if (good) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(
+      "'", name,
+      "' is no name of an identity: a certificate has letters, digits, '.', '-' and '_'"));
+}
+
+absl::Status CheckIdentity(absl::string_view identity) {
+  const size_t slash = identity.find('/');
+  if (slash == absl::string_view::npos) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("'", identity, "' is no identity: write ROLE/NAME, such as scheduler/nova"));
+  }
+  const absl::string_view role = identity.substr(0, slash);
+  if (RoleOf(role) == access::v1::ROLE_UNSPECIFIED) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("'", role, "' in '", identity, "' is no role: ", NamesOfRoles()));
+  }
+  return CheckIdentityName(identity.substr(slash + 1));
+}
+
+}  // namespace berth::services

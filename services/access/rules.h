@@ -1,0 +1,57 @@
+// AccessRules: what the operator's file says that single identities may do, beyond the roles of
+// AccessTable.
+//
+// An identity is written ROLE/NAME, as in the certificate: "scheduler/nova". Plain values.
+#ifndef BERTH_SERVICES_ACCESS_RULES_H_
+#define BERTH_SERVICES_ACCESS_RULES_H_
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+#include "absl/time/time.h"
+#include "placement/values/project_set.h"
+#include "services/access/call_rate.h"
+
+namespace berth::services {
+
+struct AccessRules {
+  // The identities that may not be here at all, with the reason that the file gives. The reason may
+  // be empty.
+  std::map<std::string, std::string, std::less<>> denied;
+  // The schedulers, by NAME, that may write only what belongs to these projects. A scheduler that is
+  // not here may write what belongs to any project.
+  std::map<std::string, placement::ProjectSetPtr, std::less<>> projects;
+  // How often identities may call: by ROLE, for each identity of the role, and by ROLE/NAME, which
+  // comes before the role. Who is in neither may call as often as he likes.
+  std::map<std::string, CallRate, std::less<>> rates;
+
+  // The projects of `identity`; null: all.
+  placement::ProjectSetPtr ProjectsOf(absl::string_view identity) const;
+  // The rate of `identity`; null: it has no limit.
+  const CallRate* RateOf(absl::string_view identity) const;
+  // OK; or PERMISSION_DENIED / IDENTITY_DENIED if `identity` is denied.
+  absl::Status Admit(absl::string_view identity) const;
+};
+
+// OK if `identity` is ROLE/NAME with a role and a name that a certificate may have. Fails with
+// kInvalidArgument, and says why.
+absl::Status CheckIdentity(absl::string_view identity);
+// The same for a name alone, such as that of a scheduler.
+absl::Status CheckIdentityName(absl::string_view name);
+
+// The rules that are in force, and where they come from.
+struct RulesInForce {
+  AccessRules rules;
+  std::string file;                         // empty: no file was read, and nothing is limited
+  std::string digest;                       // SHA-256 of the file, in hexadecimal; empty: no file
+  absl::Time since = absl::InfinitePast();  // when these rules came into force
+};
+using RulesInForcePtr = std::shared_ptr<const RulesInForce>;
+
+}  // namespace berth::services
+
+#endif  // BERTH_SERVICES_ACCESS_RULES_H_

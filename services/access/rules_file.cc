@@ -1,0 +1,299 @@
+#include "services/access/rules_file.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cmath>
+#include <cstring>
+#include <memory>
+#include <sstream>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
+#include "placement/ground/status_macros.h"
+#include "placement/values/faults.h"
+#include "services/access/table.h"
+#include "toml.hpp"
+
+namespace berth::services {
+namespace {
+
+// A fault, without the name of the file: "LINE: what is wrong".
+absl::Status At(const toml::value& value, absl::string_view what) {
+  return absl::InvalidArgumentError(absl::StrCat(value.location().line(), ": ", what));
+}
+absl::Status At(const toml::value& value, const absl::Status& status) {
+  return status.ok() ? status : At(value, status.message());
+}
+
+struct Entry {
+  std::string key;
+  const toml::value* value;
+};
+
+// The entries of `table` in the order of the file, so that the first fault is the first in the file.
+std::vector<Entry> EntriesOf(const toml::value& table) {
+  std::vector<Entry> entries;
+  for (const auto& [key, value] : table.as_table()) entries.push_back({key, &value});
+  std::sort(entries.begin(), entries.end(), [](const Entry& a, const Entry& b) {
+    return std::pair(a.value->location().line(), a.key) <
+           std::pair(b.value->location().line(), b.key);
+  });
+  return entries;
+}
+
+absl::Status UnknownKey(const Entry& entry, absl::string_view where, absl::string_view known) {
+  return At(*entry.value,
+            absl::StrCat("unknown key '", entry.key, "'", where, ": known are ", known));
+}
+
+absl::StatusOr<std::string> TextOf(const toml::value& value, absl::string_view what) {
+  if (!value.is_string()) return At(value, absl::StrCat(what, " must be a text"));
+  return value.as_string().str;
+}
+
+// --- denied ---
+
+absl::Status AddDenied(const toml::value& place, const std::string& identity, std::string reason,
+                       AccessRules* rules) {
+  BERTH_RETURN_IF_ERROR(At(place, CheckIdentity(identity)));
+  if (!rules->denied.emplace(identity, std::move(reason)).second) {
+    return At(place, absl::StrCat("'", identity, "' is denied twice"));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status ReadDeniedTable(const toml::value& table, AccessRules* rules) {
+  std::string identity;
+  std::string reason;
+  for (const Entry& entry : EntriesOf(table)) {
+    if (entry.key != "identity" && entry.key != "reason") {
+      return UnknownKey(entry, " in [[denied]]", "identity and reason");
+    }
+    std::string& text = entry.key == "identity" ? identity : reason;
+    BERTH_ASSIGN_OR_RETURN(text, TextOf(*entry.value, entry.key));
+  }
+  if (identity.empty()) return At(table, "[[denied]] needs an identity");
+  return AddDenied(table, identity, std::move(reason), rules);
+}
+
+absl::Status ReadDenied(const toml::value& value, AccessRules* rules) {
+  if (!value.is_array()) return At(value, "denied must be a list of identities");
+  for (const toml::value& element : value.as_array()) {
+    if (element.is_table()) {
+      BERTH_RETURN_IF_ERROR(ReadDeniedTable(element, rules));
+      continue;
+    }
+    BERTH_ASSIGN_OR_RETURN(const std::string identity, TextOf(element, "an identity in denied"));
+    BERTH_RETURN_IF_ERROR(AddDenied(element, identity, "", rules));
+  }
+  return absl::OkStatus();
+}
+
+// --- scheduler ---
+
+absl::Status ReadProjects(const std::string& name, const toml::value& value, AccessRules* rules) {
+  if (!value.is_array()) return At(value, "projects must be a list of texts");
+  placement::ProjectSet projects;
+  for (const toml::value& element : value.as_array()) {
+    BERTH_ASSIGN_OR_RETURN(const std::string project, TextOf(element, "a project"));
+    const int64_t length = placement::CodePoints(project);
+    if (length < 1 || length > placement::kOwnerMax) {
+      return At(element, absl::StrCat("a project has 1 to ", placement::kOwnerMax, " characters"));
+    }
+    if (!projects.insert(project).second) {
+      return At(element, absl::StrCat("'", project, "' is named twice"));
+    }
+  }
+  rules->projects[name] = std::make_shared<const placement::ProjectSet>(std::move(projects));
+  return absl::OkStatus();
+}
+
+// What a scheduler's section may say: a key, and what reads its value for the scheduler `name`.
+struct SchedulerKey {
+  const char* key;
+  absl::Status (*read)(const std::string& name, const toml::value& value, AccessRules* rules);
+};
+constexpr SchedulerKey kSchedulerKeys[] = {
+    {"projects", ReadProjects},
+};
+
+absl::Status ReadScheduler(const std::string& name, const toml::value& section,
+                           AccessRules* rules) {
+  BERTH_RETURN_IF_ERROR(At(section, CheckIdentityName(name)));
+  if (!section.is_table()) return At(section, "write a section [scheduler.NAME]");
+  if (section.as_table().empty()) {
+    return At(section, absl::StrCat("[scheduler.", name, "] says nothing"));
+  }
+  for (const Entry& entry : EntriesOf(section)) {
+    const auto* const known =
+        std::find_if(std::begin(kSchedulerKeys), std::end(kSchedulerKeys),
+                     [&](const SchedulerKey& key) { return entry.key == key.key; });
+    if (known == std::end(kSchedulerKeys)) {
+      return UnknownKey(entry, " of a scheduler", "projects");
+    }
+    BERTH_RETURN_IF_ERROR(known->read(name, *entry.value, rules));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status ReadSchedulers(const toml::value& value, AccessRules* rules) {
+  if (!value.is_table()) return At(value, "write sections [scheduler.NAME]");
+  for (const Entry& entry : EntriesOf(value)) {
+    BERTH_RETURN_IF_ERROR(ReadScheduler(entry.key, *entry.value, rules));
+  }
+  return absl::OkStatus();
+}
+
+// --- rates ---
+
+absl::StatusOr<double> NumberOf(const Entry& entry, double min, double max) {
+  const toml::value& value = *entry.value;
+  double number = std::nan("");
+  if (value.is_integer()) number = static_cast<double>(value.as_integer());
+  if (value.is_floating()) number = value.as_floating();
+  if (number >= min && number <= max) return number;
+  return At(value, absl::StrCat(entry.key, " must be a number from ", min, " to ", max));
+}
+
+absl::StatusOr<CallRate> RateIn(const Entry& of) {
+  const toml::value& value = *of.value;
+  const std::string wanted = "write {calls_per_second = NUMBER, burst = NUMBER}";
+  if (!value.is_table()) return At(value, wanted);
+  CallRate rate;
+  for (const Entry& entry : EntriesOf(value)) {
+    if (entry.key == "calls_per_second") {
+      BERTH_ASSIGN_OR_RETURN(rate.calls_per_second,
+                             NumberOf(entry, kCallsPerSecondMin, kCallsPerSecondMax));
+    } else if (entry.key == "burst" && entry.value->is_integer()) {
+      BERTH_ASSIGN_OR_RETURN(const double burst, NumberOf(entry, 1, kBurstMax));
+      rate.burst = static_cast<int64_t>(burst);
+    } else if (entry.key == "burst") {
+      return At(*entry.value, "burst must be a whole number");
+    } else {
+      return UnknownKey(entry, " of a rate", "calls_per_second and burst");
+    }
+  }
+  if (rate.calls_per_second == 0 || rate.burst == 0) return At(value, wanted);
+  return rate;
+}
+
+absl::Status ReadRates(const toml::value& value, AccessRules* rules) {
+  if (!value.is_table()) return At(value, "write a section [rates]");
+  for (const Entry& entry : EntriesOf(value)) {
+    if (RoleOf(entry.key) == access::v1::ROLE_UNSPECIFIED) {
+      BERTH_RETURN_IF_ERROR(At(*entry.value, CheckIdentity(entry.key)));
+    }
+    BERTH_ASSIGN_OR_RETURN(rules->rates[entry.key], RateIn(entry));
+  }
+  return absl::OkStatus();
+}
+
+// --- the file ---
+
+struct Section {
+  const char* key;
+  absl::Status (*read)(const toml::value& value, AccessRules* rules);
+};
+constexpr Section kSections[] = {
+    {"denied", ReadDenied},
+    {"scheduler", ReadSchedulers},
+    {"rates", ReadRates},
+};
+
+absl::StatusOr<AccessRules> RulesIn(const toml::value& whole) {
+  AccessRules rules;
+  for (const Entry& entry : EntriesOf(whole)) {
+    const auto* const known =
+        std::find_if(std::begin(kSections), std::end(kSections),
+                     [&](const Section& section) { return entry.key == section.key; });
+    if (known == std::end(kSections)) return UnknownKey(entry, "", "denied, scheduler and rates");
+    BERTH_RETURN_IF_ERROR(known->read(*entry.value, &rules));
+  }
+  return rules;
+}
+
+// The first line of what toml11 says, without its own marks.
+std::string WordsOf(const std::exception& error) {
+  absl::string_view words = error.what();
+  words = words.substr(0, words.find('\n'));
+  absl::ConsumePrefix(&words, "[error] ");
+  return std::string(words);
+}
+
+class Descriptor {
+ public:
+  explicit Descriptor(int fd) : fd_(fd) {}
+  ~Descriptor() {
+    if (fd_ >= 0) close(fd_);
+  }
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+  int get() const { return fd_; }
+
+ private:
+  const int fd_;
+};
+
+absl::Status Unreadable(const std::string& file, absl::string_view why) {
+  return absl::FailedPreconditionError(absl::StrCat(file, ": ", why));
+}
+
+absl::Status CheckKind(const std::string& file, const struct stat& status) {
+  if (S_ISDIR(status.st_mode)) return Unreadable(file, "is a directory");
+  if (!S_ISREG(status.st_mode)) return Unreadable(file, "is no regular file");
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::StatusOr<AccessRules> ParseRules(absl::string_view text, absl::string_view file) {
+  if (text.empty()) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        file, ":1: is empty: to limit nothing, remove the file or leave a comment in it"));
+  }
+  try {
+    std::istringstream stream((std::string(text)));
+    const toml::value whole = toml::parse(stream, std::string(file));
+    absl::StatusOr<AccessRules> rules = RulesIn(whole);
+    if (rules.ok()) return rules;
+    return absl::InvalidArgumentError(absl::StrCat(file, ":", rules.status().message()));
+  } catch (const toml::exception& error) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(file, ":", error.location().line(), ": ", WordsOf(error)));
+  } catch (const std::exception& error) {  // toml11 throws others for numbers
+    return absl::InvalidArgumentError(absl::StrCat(file, ": ", WordsOf(error)));
+  }
+}
+
+absl::StatusOr<std::optional<std::string>> ReadRulesText(const std::string& file) {
+  // A link could lead to a file that others may write. A pipe must not hold the reader.
+  const Descriptor open(::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
+  if (open.get() < 0) {
+    if (errno == ENOENT) return std::optional<std::string>();
+    if (errno == ELOOP) return Unreadable(file, "is a link, which is not followed");
+    return Unreadable(file, std::strerror(errno));
+  }
+  struct stat status = {};
+  if (fstat(open.get(), &status) != 0) return Unreadable(file, std::strerror(errno));
+  BERTH_RETURN_IF_ERROR(CheckKind(file, status));
+  std::string text(kRulesFileBytesMax + 1, '\0');
+  size_t size = 0;
+  while (size < text.size()) {
+    const ssize_t count = read(open.get(), text.data() + size, text.size() - size);
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) return Unreadable(file, std::strerror(errno));
+    if (count == 0) break;
+    size += static_cast<size_t>(count);
+  }
+  if (size > kRulesFileBytesMax) return Unreadable(file, "is larger than 1 MiB");
+  text.resize(size);
+  return std::optional<std::string>(std::move(text));
+}
+
+}  // namespace berth::services

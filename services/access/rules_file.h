@@ -1,0 +1,42 @@
+// The operator's file of what identities may do, access.toml: text to AccessRules.
+//
+//   denied = ["scheduler/old", "tracker/host-7"]   # or [[denied]] with identity and reason
+//
+//   [scheduler.nova]                # one section for each scheduler that is limited
+//   projects = ["p1", "p2"]
+//
+//   [rates]                         # for each identity of a ROLE, or for one ROLE/NAME
+//   scheduler = {calls_per_second = 200, burst = 400}
+//   "reader/dashboard" = {calls_per_second = 5, burst = 20}
+//
+// kSections in rules_file.cc has the sections of the file, kSchedulerKeys the keys of a scheduler's
+// section.
+#ifndef BERTH_SERVICES_ACCESS_RULES_FILE_H_
+#define BERTH_SERVICES_ACCESS_RULES_FILE_H_
+
+#include <optional>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "services/access/rules.h"
+
+namespace berth::services {
+
+inline constexpr size_t kRulesFileBytesMax = 1 << 20;
+
+// Reads the rules in `text`. Pure. A text of nothing but comments limits nothing. Fails with
+// kInvalidArgument for the first fault in the text; the message begins with FILE:LINE. A fault is
+//   - an empty text, which is more likely a file that is being written than a wish;
+//   - what is no TOML;
+//   - a key that nobody knows, or a value of the wrong kind;
+//   - an identity that no certificate can have, a pattern, or an identity that is named twice.
+absl::StatusOr<AccessRules> ParseRules(absl::string_view text, absl::string_view file);
+
+// Reads the text of `file`. Nothing: there is no such file. Fails with kFailedPrecondition if the
+// file is a link, a directory or no file, is larger than kRulesFileBytesMax or cannot be read.
+absl::StatusOr<std::optional<std::string>> ReadRulesText(const std::string& file);
+
+}  // namespace berth::services
+
+#endif  // BERTH_SERVICES_ACCESS_RULES_FILE_H_
