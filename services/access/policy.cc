@@ -14,12 +14,23 @@ void AccessPolicy::Put(RulesInForce rules) {
   auto made = std::make_shared<const RulesInForce>(std::move(rules));
   MutexLock lock(&mutex_);
   rules_.swap(made);
+  fault_.clear();
   version_.fetch_add(1, std::memory_order_acq_rel);
 }
 
 RulesInForcePtr AccessPolicy::rules() const {
   MutexLock lock(&mutex_);
   return rules_;
+}
+
+void AccessPolicy::SetFault(std::string why) {
+  MutexLock lock(&mutex_);
+  fault_ = std::move(why);
+}
+
+std::string AccessPolicy::fault() const {
+  MutexLock lock(&mutex_);
+  return fault_;
 }
 
 absl::Status AccessPolicy::Admit(absl::string_view identity) const {

@@ -31,6 +31,10 @@ class AccessPolicy {
   void Put(RulesInForce rules);
   // Never null.
   RulesInForcePtr rules() const;
+  // To be told that the newest text of the file is refused, and why. Put forgets this.
+  void SetFault(std::string why);
+  // Why the newest text of the file is not in force. Empty: it is.
+  std::string fault() const;
   // A number that rises with each Put. 0: there was none, so nothing is limited.
   int64_t version() const { return version_.load(std::memory_order_acquire); }
 
@@ -53,6 +57,7 @@ class AccessPolicy {
   std::atomic<int64_t> version_{0};
   mutable placement::Mutex mutex_;
   RulesInForcePtr rules_ ABSL_GUARDED_BY(mutex_) = std::make_shared<const RulesInForce>();
+  std::string fault_ ABSL_GUARDED_BY(mutex_);
   absl::flat_hash_map<std::string, TokenBucket> buckets_ ABSL_GUARDED_BY(mutex_);
 };
 

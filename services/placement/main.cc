@@ -35,8 +35,8 @@ sigset_t BlockSignals() {
 }
 
 // Keeps the private PostgreSQL running until SIGTERM or SIGINT comes. SIGHUP makes the process look
-// at its certificates at once. Fails if PostgreSQL ended too
-// often. After Serve a second signal ends the process at once.
+// at its certificates at once, and read the access file again. Fails if PostgreSQL ended too often.
+// After Serve a second signal ends the process at once.
 absl::Status Serve(PlacementProcess& process, const sigset_t& signals) {
   absl::Status status;
   int received = SIGCHLD;
@@ -48,7 +48,10 @@ absl::Status Serve(PlacementProcess& process, const sigset_t& signals) {
     // lost: it stays pending.
     const timespec timeout = absl::ToTimespec(std::min(*wait, absl::Hours(1)));
     received = sigtimedwait(&signals, nullptr, &timeout);
-    if (received == SIGHUP) process.LookAtCertificates();
+    if (received == SIGHUP) {
+      process.LookAtCertificates();
+      process.ReadAccessFile();
+    }
   }
   signal(SIGTERM, SIG_DFL);
   signal(SIGINT, SIG_DFL);

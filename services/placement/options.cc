@@ -3,6 +3,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "placement/ground/status_macros.h"
+#include "services/placement/access_file.h"
 
 namespace berth::services {
 namespace {
@@ -64,6 +65,9 @@ struct Bound {
 void AddPlacementOptions(PlacementOptions* options, Config* config) {
   AddServiceOptions(options, config);
   AddStorage(options, config);
+  config->Add("access-file", &options->access_file,
+              absl::StrCat("TOML file of what identities may do, read again at SIGHUP; default: ",
+                           kDefaultAccessFile, ", if it exists"));
   config->AddChoice("access-log", {"none", "failures", "all"}, &options->access_log,
                     "Which calls are logged; failures: those that failed, one a second for each "
                     "caller and method");
@@ -110,6 +114,7 @@ absl::Status CheckPlacementOptions(const PlacementOptions& options) {
     return absl::InvalidArgumentError("--database must begin with postgresql://");
   }
   BERTH_RETURN_IF_ERROR(CheckTls(options.tls, PlacementCertificateUse()));
+  BERTH_RETURN_IF_ERROR(LoadRules(options.access_file).status());
   BERTH_RETURN_IF_ERROR(CheckListeners(options));
   return CheckMetricsListener(options);
 }

@@ -23,6 +23,8 @@ struct PlacementOptions : ServiceOptions {
   std::string cluster_user;  // runs the private cluster if this process is root
   std::vector<std::string> cluster_settings;
 
+  std::string access_file;  // empty: kDefaultAccessFile, if it exists
+
   std::string access_log = "failures";
   std::string ledger_roads = "auto";
 

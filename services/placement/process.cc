@@ -18,6 +18,7 @@
 #include "services/api/export_places.h"
 #include "services/api/import_place.h"
 #include "services/api/services.h"
+#include "services/placement/access_file.h"
 #include "services/placement/metrics.h"
 #include "services/placement/position_keeper.h"
 #include "services/process/log.h"
@@ -179,6 +180,7 @@ class PlacementProcess::Impl {
     for (const auto& service : services) registered.push_back(service.get());
     BERTH_ASSIGN_OR_RETURN(server, Server::Start(options, registered, tls.get()));
     if (tls != nullptr) MeasureTls(tls.get(), &metrics);
+    MeasureAccess(&policy, &metrics);
     MeasurePlacement(ledger.get(), workers.get(), sessions.get(), options.stale_migration_age,
                      &metrics);
     metrics.AddSource([this](Samples* samples) { watches->Measure(samples); });
@@ -237,6 +239,8 @@ class PlacementProcess::Impl {
 
   const PlacementOptions options;
   std::unique_ptr<Tls> tls;  // null: no TLS
+  AccessPolicy policy;
+  AccessFile access_file{options.access_file, &policy};
   std::string url;
   std::unique_ptr<Cluster> cluster;
   std::unique_ptr<Ledger> ledger;
@@ -300,6 +304,7 @@ absl::StatusOr<std::unique_ptr<PlacementProcess>> PlacementProcess::Start(
   std::unique_ptr<PlacementProcess> process(new PlacementProcess(std::make_unique<Impl>(options)));
   Impl& impl = *process->impl_;
   BERTH_RETURN_IF_ERROR(impl.OpenCertificates());
+  BERTH_RETURN_IF_ERROR(impl.access_file.Read(impl.tls != nullptr));
   BERTH_RETURN_IF_ERROR(impl.OpenDatabase());
   BERTH_RETURN_IF_ERROR(impl.OpenLedger());
   const absl::Status named = EnsureStandardNames(impl.ledger.get());
@@ -321,6 +326,8 @@ absl::StatusOr<absl::Duration> PlacementProcess::TendDatabase(placement::BootTim
   if (impl_->cluster == nullptr) return absl::InfiniteDuration();
   return impl_->cluster->Tend(now);
 }
+
+void PlacementProcess::ReadAccessFile() { impl_->access_file.ReadAgain(); }
 
 void PlacementProcess::LookAtCertificates() {
   if (impl_->tls != nullptr) impl_->tls->Look();

@@ -29,6 +29,8 @@ class PlacementProcess {
   absl::StatusOr<absl::Duration> TendDatabase(placement::BootTime now);
   // Looks at the files of the certificates at once, if there are any.
   void LookAtCertificates();
+  // Reads the access file again. A file with a fault changes nothing, and is told in the log.
+  void ReadAccessFile();
   // Stops gracefully. Returns whether all calls ended by themselves.
   bool Drain();
 

@@ -13,6 +13,7 @@ WALL_CLOCK = {
     "services/cli/commands/audit_log.cc": "times in files, and ages that people give",
     "services/cli/commands/consumer_filter.cc": "stored times",
     "services/cli/commands/provider.cc": "ages of stored times, for people",
+    "services/placement/access_file.cc": "when rules came into force, for people",
     "services/process/gate.cc": "the end of a certificate",
     "services/process/log.cc": "the log",
     "services/process/server.cc": "the end of a certificate",

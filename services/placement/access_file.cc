@@ -1,0 +1,85 @@
+#include "services/placement/access_file.h"
+
+#include <optional>
+#include <utility>
+
+#include "absl/strings/escaping.h"
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "placement/ground/sha256.h"
+#include "placement/ground/status_macros.h"
+#include "services/access/rules_file.h"
+#include "services/process/log.h"
+
+namespace berth::services {
+
+absl::StatusOr<RulesInForce> LoadRules(const std::string& setting) {
+  RulesInForce loaded;
+  const std::string file = setting.empty() ? kDefaultAccessFile : setting;
+  BERTH_ASSIGN_OR_RETURN(const std::optional<std::string> text, ReadRulesText(file));
+  if (!text && !setting.empty()) {
+    return absl::FailedPreconditionError(absl::StrCat(file, ": there is no such file"));
+  }
+  if (!text) return loaded;
+  BERTH_ASSIGN_OR_RETURN(loaded.rules, ParseRules(*text, file));
+  loaded.file = file;
+  loaded.digest = absl::BytesToHexString(placement::Sha256(*text));
+  return loaded;
+}
+
+absl::Status AccessFile::Read(bool identified) {
+  BERTH_ASSIGN_OR_RETURN(RulesInForce rules, LoadRules(setting_));
+  rules.since = absl::Now();
+  if (rules.file.empty()) return absl::OkStatus();
+  Tell(rules, "the access file is in force");
+  if (!identified) {
+    Log(LogLevel::kWarning,
+        "the access file limits nobody: without certificates callers are not identified");
+  }
+  policy_->Put(std::move(rules));
+  return absl::OkStatus();
+}
+
+void AccessFile::ReadAgain() {
+  absl::StatusOr<RulesInForce> rules = LoadRules(setting_);
+  if (!rules.ok()) {
+    policy_->SetFault(std::string(rules.status().message()));
+    Log(LogLevel::kWarning, "the access file is refused, and the rules stay as they are",
+        {{"why", std::string(rules.status().message())}, {"digest", policy_->rules()->digest}});
+    return;
+  }
+  const RulesInForcePtr old = policy_->rules();
+  if (rules->file.empty() && old->file.empty()) return;
+  const bool same = rules->file == old->file && rules->digest == old->digest;
+  rules->since = same ? old->since : absl::Now();
+  if (rules->file.empty()) {
+    Log(LogLevel::kWarning, "the access file is gone, and nothing is limited any more",
+        {{"file", old->file}});
+  } else {
+    Tell(*rules, same ? "the access file has not changed" : "the access file is in force");
+  }
+  policy_->Put(*std::move(rules));
+}
+
+void AccessFile::Tell(const RulesInForce& rules, absl::string_view words) const {
+  Log(LogLevel::kInfo, words,
+      {{"file", rules.file},
+       {"digest", rules.digest},
+       {"denied", static_cast<int64_t>(rules.rules.denied.size())},
+       {"schedulers", static_cast<int64_t>(rules.rules.projects.size())},
+       {"rates", static_cast<int64_t>(rules.rules.rates.size())}});
+}
+
+void MeasureAccess(const AccessPolicy* policy, Metrics* metrics) {
+  metrics->AddSource([policy](Samples* samples) {
+    const RulesInForcePtr rules = policy->rules();
+    samples->Gauge("access_file_info",
+                   "Always 1; the label has the digest of the access file in force, or none", 1,
+                   {{"digest", rules->digest.empty() ? "none" : rules->digest}});
+    samples->Gauge("access_file_refused",
+                   "1 if the newest text of the access file is refused, and an older one in force",
+                   policy->fault().empty() ? 0 : 1);
+  });
+}
+
+}  // namespace berth::services
