@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "grpc/grpc_security_constants.h"
 #include "grpcpp/security/auth_context.h"
+#include "placement/ground/status_macros.h"
 #include "placement/values/refusal.h"
 
 namespace berth::services {
@@ -53,9 +54,15 @@ absl::Status CheckExpiry(const Caller& caller, absl::Time now) {
 
 absl::Status Admission::Check(const Caller& caller, const grpc::AuthContext* connection,
                               absl::Time now) const {
-  const absl::Status current = CheckExpiry(caller, now);
+  BERTH_RETURN_IF_ERROR(CheckExpiry(caller, now));
+  BERTH_RETURN_IF_ERROR(CheckTrust(connection));
+  if (policy_ == nullptr || policy_->version() == 0) return absl::OkStatus();
+  return policy_->Admit(IdentityOf(caller));
+}
+
+absl::Status Admission::CheckTrust(const grpc::AuthContext* connection) const {
   // The handshake has checked the certificate with the first set of CAs.
-  if (!current.ok() || connection == nullptr || version() == 0) return current;
+  if (connection == nullptr || tls_ == nullptr || tls_->ca_changes() == 0) return absl::OkStatus();
   const absl::Status trusted = RememberedTrust(*tls_, *connection);
   if (trusted.ok()) return trusted;
   return Unauthenticated(

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/strings/str_cat.h"
 #include "grpc/grpc_security_constants.h"
 #include "grpcpp/server_context.h"
 #include "services/tls/certificates.h"
@@ -31,6 +32,8 @@ absl::Time RememberedEnd(const std::string& pem) {
 }
 
 }  // namespace
+
+std::string IdentityOf(const Caller& caller) { return absl::StrCat(caller.role, "/", caller.name); }
 
 Caller CallerOf(const grpc::ServerContextBase& context) {
   const std::shared_ptr<const grpc::AuthContext> auth = context.auth_context();

@@ -33,6 +33,9 @@ struct Caller {
   bool identified() const { return !role.empty(); }
 };
 
+// ROLE/NAME. REQUIRES: the caller is identified.
+std::string IdentityOf(const Caller& caller);
+
 // Returns the caller of a call. The only source is the URI in the certificate: neither its common
 // name nor its DNS names count. Not identified: the listener has no TLS.
 Caller CallerOf(const grpc::ServerContextBase& context);

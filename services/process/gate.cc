@@ -119,7 +119,7 @@ grpc::Status DenialOf(const absl::Status& status, const std::string& method) {
 }  // namespace
 
 std::string ActorOf(const Caller& caller) {
-  return caller.identified() ? absl::StrCat(caller.role, "/", caller.name) : "anonymous";
+  return caller.identified() ? IdentityOf(caller) : "anonymous";
 }
 
 std::string ActorOf(const grpc::ServerContextBase& context) { return ActorOf(CallerOf(context)); }

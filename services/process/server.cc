@@ -240,7 +240,8 @@ class Sweeper {
 
 class Server::Impl {
  public:
-  Impl(const ServerOptions& given, const Tls* tls) : options(given), admission(tls) {}
+  Impl(const ServerOptions& given, const Tls* tls, const AccessPolicy* policy)
+      : options(given), admission(tls, policy) {}
 
   // Asks the gate about all calls of connections with TLS, and ends them when it is time.
   void Secure(const std::shared_ptr<grpc::ServerCredentials>& credentials,
@@ -291,12 +292,12 @@ Server::~Server() {
 
 absl::StatusOr<std::unique_ptr<Server>> Server::Start(const ServerOptions& options,
                                                       const std::vector<grpc::Service*>& services,
-                                                      Tls* tls) {
+                                                      Tls* tls, AccessPolicy* policy) {
   BERTH_CHECK((tls != nullptr) == options.tls.given());
   BERTH_RETURN_IF_ERROR(CheckListeners(options));
   grpc::reflection::InitProtoReflectionServerBuilderPlugin();
   grpc::channelz::experimental::InitChannelzService();
-  auto impl = std::make_unique<Impl>(options, tls);
+  auto impl = std::make_unique<Impl>(options, tls, policy);
   grpc::ServerBuilder builder;
   SetLimits(options, &builder);
   LeaveOutUnused(&builder);

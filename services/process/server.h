@@ -13,6 +13,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "services/access/policy.h"
 #include "services/process/health.h"
 #include "services/tls/tls.h"
 
@@ -45,16 +46,18 @@ absl::Status CheckListeners(const ServerOptions& options);
 
 class Server {
  public:
-  // Listens and answers. `tls` is null exactly if options.tls is not given; it must outlive the
-  // server. With TLS the server ends the calls of callers who may not be here any more, within a
-  // second after Admission says so. Fails with
+  // Listens and answers. `tls` is null exactly if options.tls is not given. `policy` says what single
+  // identities may do; null: nothing is limited. Both must outlive the server. With TLS the server
+  // ends the calls of callers who may not be here any more, within a second after Admission says so.
+  // Fails with
   //   kFailedPrecondition  an address can be reached by other machines, without TLS and without
   //                        `insecure_listen`
   //   kUnavailable         an address cannot be used; the text is that of WhyNotListen
   //   kPermissionDenied    the address file cannot be written
   static absl::StatusOr<std::unique_ptr<Server>> Start(const ServerOptions& options,
                                                        const std::vector<grpc::Service*>& services,
-                                                       Tls* tls = nullptr);
+                                                       Tls* tls = nullptr,
+                                                       AccessPolicy* policy = nullptr);
   ~Server();
 
   // The addresses for clients, with the ports that are used.

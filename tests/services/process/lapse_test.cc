@@ -1,5 +1,5 @@
 // What happens to connections and open calls when the right with which they were opened ends: the
-// certificate expires, or its CA is taken away. Over real sockets.
+// certificate expires, its CA is taken away, or its identity is denied. Over real sockets.
 #include <gmock/gmock.h>
 #include <grpcpp/create_channel.h>
 #include <gtest/gtest.h>
@@ -11,6 +11,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
+#include "berth/access/v1/access_service.grpc.pb.h"
 #include "google/rpc/error_details.pb.h"
 #include "google/rpc/status.pb.h"
 #include "grpc/health/v1/health.grpc.pb.h"
@@ -109,7 +110,7 @@ class LapseTest : public ::testing::Test {
     auto tls = Tls::Open(options.tls, use, [](bool, const std::string&) {});
     ASSERT_TRUE(tls.ok()) << tls.status();
     tls_ = *std::move(tls);
-    auto server = Server::Start(options, {}, tls_.get());
+    auto server = Server::Start(options, {}, tls_.get(), &policy_);
     ASSERT_TRUE(server.ok()) << server.status();
     server_ = *std::move(server);
     server_->health().Set("", true);
@@ -143,6 +144,13 @@ class LapseTest : public ::testing::Test {
     return grpc::health::v1::Health::NewStub(channel)->Check(&context, {}, &response);
   }
 
+  static grpc::Status WhoAmI(const std::shared_ptr<grpc::Channel>& channel) {
+    grpc::ClientContext context;
+    context.set_deadline(absl::ToChronoTime(absl::Now() + absl::Seconds(10)));
+    access::v1::WhoAmIResponse response;
+    return access::v1::AccessService::NewStub(channel)->WhoAmI(&context, {}, &response);
+  }
+
   // The calls that stay open as long as their client wants: a silent stream of a service of ours, and
   // one of a service that gRPC brings.
   static std::vector<std::unique_ptr<LongCall>> OpenAll(
@@ -172,6 +180,7 @@ class LapseTest : public ::testing::Test {
   std::string directory_;
   absl::Time ends_at_;
   std::unique_ptr<Tls> tls_;
+  AccessPolicy policy_;
   std::unique_ptr<Server> server_;
 };
 
@@ -212,6 +221,39 @@ TEST_F(LapseTest, OpenCallsEndWhenTheirCaIsTakenAway) {
     EXPECT_LT(absl::Now(), taken_at + kEndsWithin);
   }
   EXPECT_TRUE(Check(lasting).ok());
+}
+
+TEST_F(LapseTest, OpenCallsEndWhenTheirIdentityIsDenied) {
+  Serve();
+  const auto other = Channel(ca_.Issue("spiffe://d.example/reader/bob"));
+  const auto staying = OpenAll(other);
+  const auto channel = Channel(ca_.Issue(kReader));
+  const auto calls = OpenAll(channel);
+  RulesInForce rules;
+  rules.rules.denied["reader/ann"] = "her key was copied";
+  policy_.Put(rules);
+  const absl::Time denied_at = absl::Now();
+  // A new call on the old connection is refused from this moment on.
+  const grpc::Status refused = WhoAmI(channel);
+  EXPECT_EQ(refused.error_code(), StatusCode::PERMISSION_DENIED);
+  EXPECT_THAT(refused.error_details(), HasSubstr("IDENTITY_DENIED"));
+  EXPECT_THAT(refused.error_message(), HasSubstr("her key was copied"));
+  for (const auto& call : calls) {
+    const grpc::Status status = call->Ended();
+    EXPECT_EQ(status.error_code(), StatusCode::PERMISSION_DENIED);
+    EXPECT_THAT(status.error_message(), HasSubstr("has denied the identity reader/ann"));
+    EXPECT_LT(absl::Now(), denied_at + kEndsWithin);
+  }
+  // A new connection does not help, and no call is too small. Another identity goes on, and so does its silent stream.
+  EXPECT_EQ(Check(Channel(ca_.Issue(kReader))).error_code(), StatusCode::PERMISSION_DENIED);
+  EXPECT_TRUE(WhoAmI(other).ok());
+  server_->health().Set("", false);
+  EXPECT_TRUE(staying[0]->Receive());
+  staying[1]->Send();
+  EXPECT_TRUE(staying[1]->Receive());
+  // The denial is taken back.
+  policy_.Put(RulesInForce());
+  EXPECT_TRUE(Check(channel).ok());
 }
 
 // A client that reads its files anew, but keeps its channel, as other libraries of gRPC do.
