@@ -58,7 +58,7 @@ absl::Status AccessPolicy::CountCall(absl::string_view identity, BootTime now) {
       absl::StatusCode::kUnavailable, "RATE_LIMITED",
       absl::StrCat(identity, " may make ", rate.calls_per_second, " calls a second, and ",
                    rate.burst, " at once: nothing was done, try again"),
-      {{{"identity", std::string(identity)}}}, wait);
+      {{{"identity", std::string(identity)}}}, absl::Ceil(wait, absl::Milliseconds(1)));
 }
 
 TokenBucket* AccessPolicy::BucketOf(absl::string_view identity, BootTime now) {

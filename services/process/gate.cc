@@ -50,7 +50,7 @@ using grpc::internal::RpcServiceMethod;
 constexpr char kTrackerPackage[] = "berth.tracker.";
 constexpr char kTrackerDomain[] = "berth.tracker";
 constexpr char kGuardedPackages[] = "/berth.";
-constexpr char kHealth[] = "/grpc.health.";  // guarded, too
+constexpr char kHealth[] = "grpc.health.";  // guarded, too
 
 // A stream that ends at once, before any message.
 template <typename Stream>
@@ -244,12 +244,11 @@ class Gate::ForeignCalls final : public grpc::experimental::ServerInterceptorFac
 
   grpc::experimental::Interceptor* CreateServerInterceptor(
       grpc::experimental::ServerRpcInfo* info) override {
-    const absl::string_view method = info->method();
-    if (absl::StartsWith(method, kGuardedPackages) || absl::StartsWith(method, kHealth)) {
-      return nullptr;
-    }
-    const MethodAccess* const access = gate_->table_.Find(info->method());
-    return access == nullptr ? nullptr : new ForeignCall(gate_, access, info->server_context());
+    const absl::string_view path = info->method();
+    const MethodAccess* const access = gate_->table_.Find(path);
+    if (absl::StartsWith(path, kGuardedPackages) || access == nullptr) return nullptr;
+    const bool is_guarded = absl::StartsWith(access->method, kHealth);
+    return is_guarded ? nullptr : new ForeignCall(gate_, access, info->server_context());
   }
 
  private:
@@ -289,6 +288,9 @@ absl::Status Gate::Check(const grpc::AuthContext* connection, const Caller& call
   }
   absl::Status status = admission_->Check(caller, connection, absl::Now());
   if (status.ok()) status = method.Permit(RoleOf(caller.role));
+  if (status.ok() && policy_ != nullptr && !absl::StartsWith(method.method, kHealth)) {
+    status = policy_->CountCall(IdentityOf(caller), placement::BootNow());
+  }
   if (status.ok()) return status;
   return Denied(caller, method, std::move(status));
 }

@@ -13,6 +13,7 @@
 #include <string>
 
 #include "absl/status/status.h"
+#include "services/access/policy.h"
 #include "services/access/table.h"
 #include "services/process/admission.h"
 #include "services/process/caller.h"
@@ -38,8 +39,10 @@ std::string ActorOf(const grpc::ServerContextBase& context);
 
 class Gate {
  public:
-  // Enters the calls of connections with TLS into `calls`. Both must outlive the Gate.
-  Gate(const Admission* admission, OpenCalls* calls) : admission_(admission), calls_(calls) {}
+  // Enters the calls of connections with TLS into `calls`. `policy` limits how often identities may
+  // call; null: nothing does. All must outlive the Gate.
+  Gate(const Admission* admission, OpenCalls* calls, AccessPolicy* policy = nullptr)
+      : admission_(admission), calls_(calls), policy_(policy) {}
 
   // Puts the gate before every method of `service`.
   // REQUIRES: the service has only callback methods, all of them are in AccessTable, and no server
@@ -53,11 +56,12 @@ class Gate {
   // with the Processor.
   std::unique_ptr<grpc::experimental::ServerInterceptorFactoryInterface> Interceptors();
 
-  // OK if the caller may call `method`. A caller without TLS may call everything. Fails, in this
-  // order, with
+  // OK if the caller may call `method` now. A caller without TLS may call everything. A stream counts
+  // as one call, when it opens; calls for health do not count. Fails, in this order, with
   //   UNAUTHENTICATED / UNAUTHENTICATED         the certificate names no identity
   //   the failures of Admission::Check
   //   PERMISSION_DENIED / ROLE_NOT_PERMITTED    the role may not call the method
+  //   UNAVAILABLE / RATE_LIMITED                the identity calls more often than it may
   absl::Status Check(const grpc::AuthContext* connection, const Caller& caller,
                      const MethodAccess& method);
 
@@ -71,6 +75,7 @@ class Gate {
 
   const Admission* const admission_;
   OpenCalls* const calls_;
+  AccessPolicy* const policy_;
   const AccessTable& table_ = AccessTable::Get();
   LinePace pace_{absl::Seconds(1)};  // by caller
 };

@@ -240,8 +240,8 @@ class Sweeper {
 
 class Server::Impl {
  public:
-  Impl(const ServerOptions& given, const Tls* tls, const AccessPolicy* policy)
-      : options(given), admission(tls, policy) {}
+  Impl(const ServerOptions& given, const Tls* tls, AccessPolicy* policy)
+      : options(given), admission(tls, policy), gate(&admission, &calls, policy) {}
 
   // Asks the gate about all calls of connections with TLS, and ends them when it is time.
   void Secure(const std::shared_ptr<grpc::ServerCredentials>& credentials,
@@ -275,7 +275,7 @@ class Server::Impl {
   const Admission admission;
   OpenCalls calls;
   Sweeper sweeper{&admission, &calls};
-  Gate gate{&admission, &calls};  // before the services, whose handlers use it
+  Gate gate;  // before the services, whose handlers use it
   Health health;
   const std::unique_ptr<grpc::Service> access = MakeAccessService();
   std::vector<std::string> addresses;

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "berth/access/v1/access_service.grpc.pb.h"
@@ -92,7 +93,7 @@ class GateTest : public ::testing::Test {
     }
     std::vector<grpc::Service*> services;
     for (const auto& service : services_) services.push_back(service.get());
-    auto server = Server::Start(options, services, tls_.get());
+    auto server = Server::Start(options, services, tls_.get(), &policy_);
     ASSERT_TRUE(server.ok()) << server.status();
     server_ = *std::move(server);
   }
@@ -173,6 +174,7 @@ class GateTest : public ::testing::Test {
   std::string directory_;
   std::vector<std::unique_ptr<grpc::Service>> services_;
   std::unique_ptr<Tls> tls_;
+  AccessPolicy policy_;
   std::unique_ptr<Server> server_;
 };
 
@@ -258,6 +260,48 @@ TEST_F(GateTest, TellsCallersWhoTheyAre) {
     EXPECT_EQ(status.error_code(), StatusCode::INVALID_ARGUMENT) << wrong;
     EXPECT_EQ(InfoOf(status).reason(), "INVALID_FIELD");
   }
+}
+
+TEST_F(GateTest, AnIdentityMayCallAsOftenAsTheRulesSay) {
+  Serve(true);
+  RulesInForce rules;
+  rules.rules.rates["reader"] = {0.01, 3};  // the next one after 100 s
+  policy_.Put(rules);
+  const auto channel = ChannelOf({"spiffe://berth.test/reader/ann"});
+  const std::string method = "berth.placement.v1.CatalogService/ListTraits";
+  EXPECT_EQ(Call(channel, method).error_code(), StatusCode::UNIMPLEMENTED);
+  // What the role may not call costs nothing, nor does health.
+  EXPECT_EQ(Call(channel, "berth.placement.v1.LedgerService/SetFormat").error_code(),
+            StatusCode::PERMISSION_DENIED);
+  for (int i = 0; i < 5; ++i) EXPECT_TRUE(Call(channel, "grpc.health.v1.Health/Watch").ok());
+  // Streams count, of services of gRPC, too.
+  EXPECT_EQ(Call(channel, "berth.placement.v1.WatchService/Watch").error_code(),
+            StatusCode::UNIMPLEMENTED);
+  const std::string reflection = "grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo";
+  EXPECT_TRUE(Call(channel, reflection).ok());
+  for (const std::string& each :
+       {method, std::string("berth.placement.v1.WatchService/Watch"), reflection}) {
+    const grpc::Status status = Call(channel, each);
+    EXPECT_EQ(status.error_code(), StatusCode::UNAVAILABLE) << each;
+    EXPECT_NE(status.error_message().find("reader/ann may make 0.01 calls a second"),
+              std::string::npos)
+        << status.error_message();
+    if (each == reflection) continue;  // gRPC sends no details
+    EXPECT_EQ(InfoOf(status).reason(), "RATE_LIMITED");
+    EXPECT_EQ(InfoOf(status).metadata().at("identity"), "reader/ann");
+    int64_t delay_ms = 0;
+    EXPECT_TRUE(absl::SimpleAtoi(InfoOf(status).metadata().at("retry_delay_ms"), &delay_ms));
+    EXPECT_GT(delay_ms, 50'000);
+    EXPECT_LE(delay_ms, 100'000);
+  }
+  EXPECT_TRUE(Call(channel, "grpc.health.v1.Health/Check").error_code() != StatusCode::UNAVAILABLE);
+  // A new connection does not help; others have their own.
+  EXPECT_EQ(Call(ChannelOf({"spiffe://berth.test/reader/ann"}), method).error_code(),
+            StatusCode::UNAVAILABLE);
+  EXPECT_EQ(Call(ChannelOf({"spiffe://berth.test/reader/bob"}), method).error_code(),
+            StatusCode::UNIMPLEMENTED);
+  policy_.Put(RulesInForce());
+  EXPECT_EQ(Call(channel, method).error_code(), StatusCode::UNIMPLEMENTED);
 }
 
 TEST(GateCheckTest, ACertificateThatHasExpiredAllowsNothing) {
