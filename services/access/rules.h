@@ -19,8 +19,8 @@
 namespace berth::services {
 
 struct AccessRules {
-  // The identities that may not be here at all, with the reason that the file gives. The reason may
-  // be empty.
+  // The identities that may not be here at all, with the reason that the file gives, which they are
+  // told. The reason may be empty.
   std::map<std::string, std::string, std::less<>> denied;
   // The schedulers, by NAME, that may write only what belongs to these projects. A scheduler that is
   // not here may write what belongs to any project.

@@ -13,7 +13,9 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "absl/strings/strip.h"
 #include "placement/ground/status_macros.h"
 #include "placement/values/faults.h"
@@ -22,6 +24,8 @@
 
 namespace berth::services {
 namespace {
+
+constexpr int64_t kReasonMax = 255;
 
 // A fault, without the name of the file: "LINE: what is wrong".
 absl::Status At(const toml::value& value, absl::string_view what) {
@@ -52,6 +56,18 @@ absl::Status UnknownKey(const Entry& entry, absl::string_view where, absl::strin
             absl::StrCat("unknown key '", entry.key, "'", where, ": known are ", known));
 }
 
+// The row of a table of keys that is about `entry`; or UnknownKey.
+template <typename Row, size_t kRows>
+absl::StatusOr<const Row*> RowOf(const Row (&rows)[kRows], const Entry& entry,
+                                 absl::string_view where) {
+  std::vector<absl::string_view> known;
+  for (const Row& row : rows) {
+    if (entry.key == row.key) return &row;
+    known.emplace_back(row.key);
+  }
+  return UnknownKey(entry, where, absl::StrJoin(known, ", "));
+}
+
 absl::StatusOr<std::string> TextOf(const toml::value& value, absl::string_view what) {
   if (!value.is_string()) return At(value, absl::StrCat(what, " must be a text"));
   return value.as_string().str;
@@ -68,6 +84,14 @@ absl::Status AddDenied(const toml::value& place, const std::string& identity, st
   return absl::OkStatus();
 }
 
+// The reason goes into a status, a header of HTTP, and into lines of the log.
+absl::Status CheckReason(absl::string_view reason) {
+  const bool lines = std::any_of(reason.begin(), reason.end(), absl::ascii_iscntrl);
+  if (!lines && placement::CodePoints(reason) <= kReasonMax) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("a reason is one line of ", kReasonMax, " characters at most"));
+}
+
 absl::Status ReadDeniedTable(const toml::value& table, AccessRules* rules) {
   std::string identity;
   std::string reason;
@@ -79,6 +103,7 @@ absl::Status ReadDeniedTable(const toml::value& table, AccessRules* rules) {
     BERTH_ASSIGN_OR_RETURN(text, TextOf(*entry.value, entry.key));
   }
   if (identity.empty()) return At(table, "[[denied]] needs an identity");
+  BERTH_RETURN_IF_ERROR(At(table, CheckReason(reason)));
   return AddDenied(table, identity, std::move(reason), rules);
 }
 
@@ -131,12 +156,8 @@ absl::Status ReadScheduler(const std::string& name, const toml::value& section,
     return At(section, absl::StrCat("[scheduler.", name, "] says nothing"));
   }
   for (const Entry& entry : EntriesOf(section)) {
-    const auto* const known =
-        std::find_if(std::begin(kSchedulerKeys), std::end(kSchedulerKeys),
-                     [&](const SchedulerKey& key) { return entry.key == key.key; });
-    if (known == std::end(kSchedulerKeys)) {
-      return UnknownKey(entry, " of a scheduler", "projects");
-    }
+    BERTH_ASSIGN_OR_RETURN(const SchedulerKey* const known,
+                           RowOf(kSchedulerKeys, entry, " of a scheduler"));
     BERTH_RETURN_IF_ERROR(known->read(name, *entry.value, rules));
   }
   return absl::OkStatus();
@@ -209,10 +230,7 @@ constexpr Section kSections[] = {
 absl::StatusOr<AccessRules> RulesIn(const toml::value& whole) {
   AccessRules rules;
   for (const Entry& entry : EntriesOf(whole)) {
-    const auto* const known =
-        std::find_if(std::begin(kSections), std::end(kSections),
-                     [&](const Section& section) { return entry.key == section.key; });
-    if (known == std::end(kSections)) return UnknownKey(entry, "", "denied, scheduler and rates");
+    BERTH_ASSIGN_OR_RETURN(const Section* const known, RowOf(kSections, entry, ""));
     BERTH_RETURN_IF_ERROR(known->read(*entry.value, &rules));
   }
   return rules;

@@ -63,6 +63,16 @@ TEST(RulesFileTest, ADenialHasItsReason) {
   EXPECT_FALSE(rules->Admit("reader/bob").ok());
 }
 
+TEST(RulesFileTest, AReasonIsShort) {
+  const auto of = [](int characters) {
+    std::string text = "[[denied]]\nidentity = \"reader/ann\"\nreason = \"";
+    for (int i = 0; i < characters; ++i) text += "ü";
+    return ParseRules(text + "\"\n", "f").status();
+  };
+  EXPECT_TRUE(of(255).ok()) << of(255);
+  EXPECT_THAT(std::string(of(256).message()), StartsWith("f:1: a reason is one line of 255"));
+}
+
 TEST(RulesFileTest, CommentsAloneLimitNothing) {
   const auto rules = ParseRules("# denied = [\"admin/eve\"]\n", "f");
   ASSERT_TRUE(rules.ok()) << rules.status();
@@ -85,7 +95,7 @@ constexpr FaultCase kFaultCases[] = {
     {"denied = []\ndenied = []\n", 2, "already exists"},
     {"[scheduler.a]\nprojects = []\n[scheduler.a]\nprojects = []\n", 3, "already exists"},
     // Keys.
-    {"\n\nallowed = []\n", 3, "unknown key 'allowed': known are denied, scheduler and rates"},
+    {"\n\nallowed = []\n", 3, "unknown key 'allowed': known are denied, scheduler, rates"},
     {"[tracker.a]\nx = 1\n", 1, "unknown key 'tracker'"},
     {"[scheduler.a]\nprojects = []\nproject = []\n", 3, "unknown key 'project' of a scheduler"},
     {"[[denied]]\nidentity = \"reader/a\"\nwhy = \"\"\n", 3, "unknown key 'why' in [[denied]]"},
@@ -105,6 +115,7 @@ constexpr FaultCase kFaultCases[] = {
     {"denied = [\"reader/a\",\n \"reader/b\",\n \"reader/a\"]\n", 3, "'reader/a' is denied twice"},
     {"[[denied]]\nidentity = \"reader/a\"\n[[denied]]\nidentity = \"reader/a\"\n", 3, "twice"},
     {"[[denied]]\nreason = \"\"\n", 1, "needs an identity"},
+    {"[[denied]]\nidentity = \"reader/a\"\nreason = \"a\\nb\"\n", 1, "a reason is one line"},
     {"denied = \"reader/a\"\n", 1, "must be a list"},
     {"denied = [1]\n", 1, "must be a text"},
     // Schedulers.
