@@ -54,6 +54,8 @@ void FillPermission(const Caller& caller, const MethodAccess& method, acl::Metho
 
 class AccessService final : public acl::AccessService::CallbackService {
  public:
+  explicit AccessService(const AccessPolicy* policy) : policy_(policy) {}
+
   grpc::ServerUnaryReactor* WhoAmI(grpc::CallbackServerContext* context,
                                    const acl::WhoAmIRequest* request,
                                    acl::WhoAmIResponse* response) override {
@@ -61,6 +63,18 @@ class AccessService final : public acl::AccessService::CallbackService {
     reactor->Finish(PlacementStatus(AnswerWhoAmI(CallerOf(*context), *request, response)));
     return reactor;
   }
+
+  grpc::ServerUnaryReactor* GetAccessRules(grpc::CallbackServerContext* context,
+                                           const acl::GetAccessRulesRequest* /*request*/,
+                                           acl::GetAccessRulesResponse* response) override {
+    if (policy_ != nullptr) FillAccessRules(*policy_, response);
+    grpc::ServerUnaryReactor* const reactor = context->DefaultReactor();
+    reactor->Finish(grpc::Status::OK);
+    return reactor;
+  }
+
+ private:
+  const AccessPolicy* const policy_;
 };
 
 }  // namespace
@@ -84,6 +98,34 @@ absl::Status AnswerWhoAmI(const Caller& caller, const acl::WhoAmIRequest& reques
   return absl::OkStatus();
 }
 
-std::unique_ptr<grpc::Service> MakeAccessService() { return std::make_unique<AccessService>(); }
+void FillAccessRules(const AccessPolicy& policy, acl::GetAccessRulesResponse* response) {
+  const RulesInForcePtr in_force = policy.rules();
+  response->set_fault(policy.fault());
+  response->set_file(in_force->file);
+  response->set_digest(in_force->digest);
+  if (!in_force->file.empty()) {
+    response->mutable_since()->set_seconds(absl::ToUnixSeconds(in_force->since));
+  }
+  for (const auto& [identity, reason] : in_force->rules.denied) {
+    acl::DeniedIdentity* const denied = response->add_denied();
+    denied->set_identity(identity);
+    denied->set_reason(reason);
+  }
+  for (const auto& [name, projects] : in_force->rules.projects) {
+    acl::SchedulerProjects* const scheduler = response->add_schedulers();
+    scheduler->set_identity(absl::StrCat("scheduler/", name));
+    for (const std::string& project : *projects) scheduler->add_projects(project);
+  }
+  for (const auto& [identity, rate] : in_force->rules.rates) {
+    acl::IdentityRate* const limited = response->add_rates();
+    limited->set_identity(identity);
+    limited->set_calls_per_second(rate.calls_per_second);
+    limited->set_burst(rate.burst);
+  }
+}
+
+std::unique_ptr<grpc::Service> MakeAccessService(const AccessPolicy* policy) {
+  return std::make_unique<AccessService>(policy);
+}
 
 }  // namespace berth::services

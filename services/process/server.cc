@@ -241,7 +241,10 @@ class Sweeper {
 class Server::Impl {
  public:
   Impl(const ServerOptions& given, const Tls* tls, AccessPolicy* policy)
-      : options(given), admission(tls, policy), gate(&admission, &calls, policy) {}
+      : options(given),
+        admission(tls, policy),
+        gate(&admission, &calls, policy),
+        access(MakeAccessService(policy)) {}
 
   // Asks the gate about all calls of connections with TLS, and ends them when it is time.
   void Secure(const std::shared_ptr<grpc::ServerCredentials>& credentials,
@@ -277,7 +280,7 @@ class Server::Impl {
   Sweeper sweeper{&admission, &calls};
   Gate gate;  // before the services, whose handlers use it
   Health health;
-  const std::unique_ptr<grpc::Service> access = MakeAccessService();
+  const std::unique_ptr<grpc::Service> access;
   std::vector<std::string> addresses;
   std::unique_ptr<grpc::Server> server;
   std::unique_ptr<Loop> sweeping;  // null: no TLS

@@ -10,6 +10,8 @@
 #include "grpc/health/v1/health.pb.h"
 #include "services/cli/commands/command.h"
 #include "services/cli/session/failure.h"
+#include "services/cli/text/table.h"
+#include "services/cli/text/time_text.h"
 
 namespace berth::cli {
 namespace {
@@ -99,6 +101,37 @@ absl::Status CanI(Session& session, const CanIArguments& arguments) {
                  {{{"method", method.method()}, {"roles", RoleNames(method)}}});
 }
 
+// What the access file says, a line for each rule.
+Table AccessTable(const acl::GetAccessRulesResponse& answer) {
+  Table table({{"IDENTITY", Column::Kind::kExact}, {"RULE"}, {"DETAIL"}});
+  for (const auto& denied : answer.denied()) {
+    table.Add({denied.identity(), "denied", denied.reason()});
+  }
+  for (const auto& scheduler : answer.schedulers()) {
+    table.Add({scheduler.identity(), "projects",
+               scheduler.projects().empty() ? "none" : absl::StrJoin(scheduler.projects(), ", ")});
+  }
+  for (const auto& rate : answer.rates()) {
+    table.Add({rate.identity(), "rate",
+               absl::StrCat(rate.calls_per_second(), " a second, ", rate.burst(), " at once")});
+  }
+  return table;
+}
+
+absl::Status ShowAccess(Session& session, const NoArguments&) {
+  acl::GetAccessRulesRequest request;
+  BERTH_ASSIGN_OR_RETURN(const auto answer, session.Call<acl::GetAccessRulesResponse>(request));
+  if (!answer.fault().empty()) {
+    session.Say(absl::StrCat("the newest text is not in force: ", answer.fault()));
+  }
+  if (answer.file().empty()) {
+    return session.Print(answer, "there is no access file: nothing is limited\n", {});
+  }
+  session.Say(absl::StrCat(answer.file(), " is in force since ", TimeText(answer.since()),
+                           ", digest ", answer.digest()));
+  return session.Print(answer, AccessTable(answer), {answer.digest()});
+}
+
 }  // namespace
 
 void AddHealthCommand(CLI::App& app, Session& session) {
@@ -128,6 +161,9 @@ void AddAuthCommands(CLI::App& app, Session& session) {
   CanIArguments& arguments = Does(can, session, CanI);
   can->add_option("METHOD", arguments.method, "The method, with or without its package and service")
       ->required();
+  CLI::App* show = AddVerb(*auth, "show", "Show what the access file says, which is in force",
+                           "berth auth show -o json");
+  Does(show, session, ShowAccess);
 }
 
 }  // namespace berth::cli

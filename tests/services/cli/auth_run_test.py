@@ -4,14 +4,18 @@
 usage: auth_run_test.py BERTH BERTH_PLACEMENT BERTH_TRACKER HOST_XML [TEST...]
 """
 
+import hashlib
 import json
 import pathlib
+import signal
 import sys
+import tempfile
+import time
 import unittest
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
-from calls_test import BerthCase  # noqa: E402
+from calls_test import PLACEMENT, BerthCase, Process  # noqa: E402
 
 
 class Auth(BerthCase):
@@ -29,6 +33,35 @@ class Auth(BerthCase):
         for name in ("NoSuchMethod", "ListNodes"):
             self.berth("auth", "can-i", name, "-o", "json", code=2)
             self.assertEqual(json.loads(self.talk)["reason"], "INVALID_FIELD")
+
+    def test_shows_what_the_access_file_says(self):
+        self.assertIn("nothing is limited", self.berth("auth", "show"))
+        self.assertEqual(self.json("auth", "show")["file"], "")
+        with tempfile.TemporaryDirectory() as directory:
+            file = pathlib.Path(directory) / "access.toml"
+            file.write_text('denied = ["reader/ann"]\n[scheduler.nova]\nprojects = ["p1", "p2"]\n'
+                            "[rates]\nscheduler = {calls_per_second = 2.5, burst = 10}\n", encoding="utf-8")
+            limited = Process(PLACEMENT, f"--access-file={file}")
+            self.addCleanup(limited.stop)
+            show = ("auth", "show", "-e", limited.endpoint)
+            lines = [line.split() for line in self.berth(*show).splitlines()]
+            self.assertEqual(lines, [["IDENTITY", "RULE", "DETAIL"], ["reader/ann", "denied"],
+                                     ["scheduler/nova", "projects", "p1,", "p2"],
+                                     ["scheduler", "rate", "2.5", "a", "second,", "10", "at", "once"]])
+            self.assertIn(f"{file} is in force since ", self.talk)
+            told = self.json(*show)
+            self.assertEqual(told["digest"], hashlib.sha256(file.read_bytes()).hexdigest())
+            self.assertEqual(told["schedulers"], [{"identity": "scheduler/nova", "projects": ["p1", "p2"]}])
+            self.assertEqual(self.berth(*show, "-o", "name"), told["digest"] + "\n")
+            # A fault is told beside what stays in force.
+            file.write_text("denied = [", encoding="utf-8")
+            limited.process.send_signal(signal.SIGHUP)
+            deadline = time.monotonic() + 30
+            while not self.json(*show)["fault"] and time.monotonic() < deadline:
+                time.sleep(0.05)
+            self.assertIn(f"{file}:", self.json(*show)["fault"])
+            self.assertIn("reader/ann", self.berth(*show))
+            self.assertIn("the newest text is not in force", self.talk)
 
     def test_completion_knows_the_commands(self):
         self.assertIn('"auth") words="whoami can-i', self.berth("completion", "bash"))
