@@ -24,6 +24,7 @@
 #include "placement/values/change.h"
 #include "placement/values/fleet.h"
 #include "placement/values/instance.h"
+#include "placement/values/project_set.h"
 #include "placement/values/types.h"
 
 namespace berth::placement {
@@ -376,6 +377,8 @@ struct Command {
   CommandBody body;
   // The call by which the command came, as "/package.Service/Method". Null: it came by no call.
   std::shared_ptr<const std::string> method = nullptr;
+  // The projects for which the caller may write. Null: for all.
+  ProjectSetPtr projects = nullptr;
 };
 
 }  // namespace berth::placement

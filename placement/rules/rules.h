@@ -14,8 +14,9 @@
 
 namespace berth::placement {
 
-// Decides a command of any kind. Errors are the command's refusals, in the order that the command's
-// rule documents.
+// Decides a command of any kind. Errors are first what CheckProjects refuses (claims/project_limit.h), if
+// the command's caller may write for certain projects alone; then the command's refusals, in the
+// order that the command's rule documents.
 absl::StatusOr<Outcome> Decide(const State& state, const Command& command,
                                const RuleContext& context);
 

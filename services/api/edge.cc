@@ -150,6 +150,7 @@ absl::StatusOr<placement::Command> Edge::CommandFor(
   BERTH_RETURN_IF_ERROR(CheckRequestId(command.request_id));
   BERTH_ASSIGN_OR_RETURN(command.body, convert());
   if (RoleOf(caller.role) == access::v1::ROLE_TRACKER) SetIdentified(&command.body);
+  if (policy_ != nullptr) command.projects = policy_->ProjectsOf(command.actor);
   if (!command.request_id.empty()) {
     // A tracker that was restarted may repeat what its old process has sent.
     command.body_hash = MessageDigest(request, {"request_id", "tracker"});

@@ -25,6 +25,7 @@
 #include "placement/ground/boot_clock.h"
 #include "placement/ground/fair_queue.h"
 #include "placement/ledger/ledger.h"
+#include "services/access/policy.h"
 #include "services/process/log.h"
 #include "services/process/metrics.h"
 #include "services/process/open_calls.h"
@@ -122,13 +123,15 @@ enum class Cost {
 class Edge {
  public:
   // `workers` run searches and lists. `database_worker` runs work that waits for the database; a
-  // search never waits for this work.
+  // search never waits for this work. `policy` says for which projects a caller may write; null: for
+  // all.
   Edge(placement::Ledger* ledger, Workers* workers, Workers* database_worker, Metrics* metrics,
-       AccessLog access_log)
+       AccessLog access_log, const AccessPolicy* policy = nullptr)
       : ledger_(ledger),
         workers_(workers),
         database_worker_(database_worker),
-        recorder_(metrics, access_log) {}
+        recorder_(metrics, access_log),
+        policy_(policy) {}
 
   placement::Ledger* ledger() const { return ledger_; }
   Workers* workers() const { return workers_; }
@@ -201,8 +204,8 @@ class Edge {
           std::function<void()> work, const std::function<void()>& refused = nullptr);
 
   // Checks that the caller may send such a request, then its texts and its request id. Makes a
-  // command with the caller as its actor, and with this request id. The command of a tracker with a
-  // certificate says so (TrackerProcess::identified).
+  // command with the caller as its actor, with this request id, and with the caller's projects. The
+  // command of a tracker with a certificate says so (TrackerProcess::identified).
   absl::StatusOr<placement::Command> CommandFor(
       const Context& context, const google::protobuf::Message& request,
       absl::FunctionRef<absl::StatusOr<placement::CommandBody>()> convert) const;
@@ -212,6 +215,7 @@ class Edge {
   Workers* const workers_;
   Workers* const database_worker_;
   const CallRecorder recorder_;
+  const AccessPolicy* const policy_;
 };
 
 }  // namespace berth::services

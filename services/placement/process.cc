@@ -154,7 +154,7 @@ class PlacementProcess::Impl {
         std::make_unique<ReportSessions>(ledger.get(), workers.get(), recorder.get(), settings);
     watches = std::make_unique<WatchHub>(ledger.get(), workers.get(), url);
     edge = std::make_unique<Edge>(ledger.get(), workers.get(), database_worker.get(), &metrics,
-                                  AccessLogOf(options.access_log));
+                                  AccessLogOf(options.access_log), &policy);
     const placement::SearchBudget budget{options.candidates_max, options.search_steps_max};
     services.push_back(MakeProviderService(edge.get()));
     services.push_back(MakeInventoryService(edge.get()));
