@@ -39,7 +39,8 @@ inline constexpr AgreedRow kAgreedTable[] = {
      "InstanceService/CreateMigration InstanceService/EndMove InstanceService/SetInstance "
      "InstanceService/UpdateMigration "},
     {"operator admin",
-     "AccessService/GetAccessRules AssociationService/ClearProviderTraits AssociationService/SetProviderAggregates "
+     "AccessService/GetAccessRules AssociationService/ClearProviderTraits "
+     "AssociationService/SetProviderAggregates "
      "AssociationService/SetProviderTraits AuditService/ReleaseEvacuated "
      "AuditService/RepairAllocations CatalogService/CreateClass CatalogService/DeleteClass "
      "CatalogService/DeleteTrait CatalogService/EnsureClass CatalogService/EnsureTrait "
