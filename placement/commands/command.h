@@ -14,6 +14,7 @@
 #include <variant>
 #include <vector>
 
+#include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "placement/commands/import.h"
 #include "placement/commands/record.h"
@@ -379,7 +380,13 @@ struct Command {
   std::shared_ptr<const std::string> method = nullptr;
   // The projects for which the caller may write. Null: for all.
   ProjectSetPtr projects = nullptr;
+  // Whose turn the command waits for if it came by a tracker's session (CommandQueue). Empty: it did
+  // not, and waits for the actor's turn.
+  std::string session_owner = {};
 };
+
+// The actor of what a placement process does by itself.
+inline constexpr absl::string_view kProcessActor = "placement";
 
 }  // namespace berth::placement
 

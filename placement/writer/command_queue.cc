@@ -47,6 +47,16 @@ std::optional<Answer> Pending::Settle(Decision decision) {
   return Answer{std::move(done), std::move(decision)};
 }
 
+namespace {
+
+Flow FlowOf(const Command& command) {
+  if (std::holds_alternative<ImportLedger>(command.body)) return {command.actor, Priority::kBulk};
+  if (!command.session_owner.empty()) return {command.session_owner, Priority::kSessions};
+  return {command.actor == kProcessActor ? "" : command.actor, Priority::kFirst};
+}
+
+}  // namespace
+
 CommandQueue::CommandQueue(int commands_max)
     : event_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)), waiting_(commands_max) {
   BERTH_CHECK(event_ >= 0);  // made when the process starts
@@ -72,12 +82,10 @@ bool CommandQueue::Arm(int64_t weight) {
 }
 
 CommandQueue::Pushed CommandQueue::Push(const PendingPtr& pending, PendingPtr* put_out) {
-  const bool is_import = std::holds_alternative<ImportLedger>(pending->command.body);
-  const Flow flow{pending->command.actor, is_import ? Priority::kBulk : Priority::kFirst};
   const MutexLock lock(&mutex_);
   if (closed_) return Pushed::kClosed;
   const bool was_empty = IsEmpty();
-  auto pushed = waiting_.Push(flow, PendingPtr(pending));
+  auto pushed = waiting_.Push(FlowOf(pending->command), PendingPtr(pending));
   if (!pushed.taken) return Pushed::kFull;
   weight_ += pending->weight;
   if (pushed.put_out) {

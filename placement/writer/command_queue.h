@@ -1,8 +1,9 @@
 // CommandQueue: the commands that wait for a batch, and a list of those that the writer has taken.
 //
-// Actors take turns (FairQueue), so that none of them can fill the queue for the others. Imports
-// come after other commands. So the commands of one actor are taken in the order in which they
-// came, but for imports, and those of different actors in no order that anybody may rely on.
+// Actors take turns (FairQueue), so that none of them can fill the queue for the others. Commands
+// from the sessions of trackers come after those of other callers and of the process itself, and
+// imports come last. So the commands of one actor are taken in the order in which they came, but
+// for sessions and imports, and those of different actors in no order that anybody may rely on.
 // Commands that are put back come first, in their order.
 //
 // Thread-safe. Two threads may answer a queued command: the writer's, and one that calls Expire.
@@ -66,6 +67,8 @@ absl::Status WhyNotBegin(const Pending& pending, BootTime now);
 
 class CommandQueue {
  public:
+  // The queue has room for `commands_max` commands of sessions, as many imports, as many commands of
+  // the process itself (kProcessActor), and as many others.
   explicit CommandQueue(int commands_max);
   ~CommandQueue();
   CommandQueue(const CommandQueue&) = delete;
@@ -73,10 +76,10 @@ class CommandQueue {
 
   enum class Pushed { kTaken, kFull, kClosed };
 
-  // Adds `pending`, unless the queue is closed, or is full and the actor has too many commands in
-  // it (FairQueue). If the command of another actor must leave the full queue for it, sets
-  // `*put_out` to that command, which is in kWaiting: the caller answers it. Else does not change
-  // `*put_out`. Commands that were put back do not count.
+  // Adds `pending`, unless the queue is closed, or has no room for it and the actor has too many
+  // such commands in it (FairQueue). If the command of another actor must leave the full queue for
+  // it, sets `*put_out` to that command, which is in kWaiting: the caller answers it. Else does not
+  // change `*put_out`. Commands that were put back do not count.
   [[nodiscard]] Pushed Push(const PendingPtr& pending, PendingPtr* put_out);
   // Puts `pendings` back to the front of the queue, in their order, even if the queue is full or
   // closed. REQUIRES: none of them is in kBegun.

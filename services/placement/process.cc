@@ -92,7 +92,7 @@ absl::Status EnsureStandardNames(Ledger* ledger) {
     names.classes.emplace_back(name);
   for (const absl::string_view name : placement::StandardTraits()) names.traits.emplace_back(name);
   placement::Command command;
-  command.actor = "placement";
+  command.actor = std::string(placement::kProcessActor);
   command.body = std::move(names);
   std::promise<absl::Status> settled;
   ledger->Submit(

@@ -22,12 +22,13 @@ class Workers {
   // machine with two cores, a commit took ten times as long (measured) while both cores searched.
   static int CountFor(int cores) { return cores > 2 ? cores - 1 : 1; }
 
+  // The queue has room for `queue_max` pieces of work of each priority (FairQueue).
   Workers(int threads, int queue_max);
   // Waits until all accepted work is done or refused.
   ~Workers();
 
-  // Adds `work` to the queue. If the queue is full and `flow.owner` has too much in it, drops
-  // `work` and `refused`, calls neither, and returns false. Else a worker calls one of them later:
+  // Adds `work` to the queue. If the queue has no room at `flow.priority`, and `flow.owner` has too
+  // much in it, drops `work` and `refused`, calls neither, and returns false. Else a worker calls one of them later:
   // `work`, or `refused` if the work was put out of the queue for the work of another owner.
   // Workers call `refused` before any further `work`; it must be quick. Never waits, and calls
   // nothing itself.

@@ -65,7 +65,7 @@ void LivenessRecorder::Record(placement::MarkService transition) {
   Log(LogLevel::kInfo, transition.up ? "a service is up" : "a service is down",
       {{"host", transition.host}, {"binary", transition.binary}});
   placement::Command command;
-  command.actor = "placement";
+  command.actor = std::string(placement::kProcessActor);
   command.body = std::move(transition);
   ledger_->Submit(std::move(command), placement::BootNow() + kRecordWithin,
                   std::make_shared<std::atomic<bool>>(false),

@@ -93,7 +93,9 @@ void ReportSession::HandleHello() {
       self->Welcome(hello, decision);
     };
     const auto refuse = [self = shared_from_this()] { self->End(TooManyConnect()); };
-    if (!sessions_->workers()->Submit({identity_.Actor()}, welcome, refuse)) refuse();
+    const bool taken = sessions_->workers()->Submit(
+        {identity_.Actor(), placement::Priority::kSessions}, welcome, refuse);
+    if (!taken) refuse();
   });
 }
 
@@ -259,6 +261,7 @@ void ReportSession::RecordReadiness() {
 void ReportSession::Submit(placement::CommandBody body, std::function<void(const Decision&)> done) {
   placement::Command command;
   command.actor = identity_.Actor();
+  command.session_owner = identity_.Actor();
   static const auto* const method = new std::shared_ptr<const std::string>(
       std::make_shared<const std::string>("/berth.placement.v1.ReportService/Session"));
   command.method = *method;
@@ -308,7 +311,8 @@ void ReportSession::FlushPushes() {
     self->sessions_->TickLater(self);
   };
   const bool taken = sessions_->workers()->Submit(
-      {identity_.Actor()}, [self = shared_from_this()] { self->TellPushes(); }, refuse);
+      {identity_.Actor(), placement::Priority::kSessions},
+      [self = shared_from_this()] { self->TellPushes(); }, refuse);
   if (!taken) refuse();
 }
 

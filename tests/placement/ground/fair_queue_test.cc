@@ -9,6 +9,7 @@
 #include <memory>
 #include <random>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -20,6 +21,9 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 using TextQueue = FairQueue<std::string>;
+
+constexpr Priority kAllPriorities[] = {Priority::kFirst, Priority::kSessions, Priority::kReads,
+                                       Priority::kBulk};
 
 TextQueue::Pushed Put(TextQueue* queue, absl::string_view owner, std::string entry,
                       Priority priority = Priority::kFirst) {
@@ -57,18 +61,57 @@ TEST(FairQueueTest, WhoFillsItIsServedInTurnWithWhoComesLater) {
 }
 
 TEST(FairQueueTest, AFullQueuePutsOutTheNewestOfTheHeaviestOwner) {
-  TextQueue queue(5);
-  Put(&queue, "a", "a1");
-  Put(&queue, "a", "a2", Priority::kReads);
-  Put(&queue, "b", "b1");
-  Put(&queue, "b", "b2", Priority::kBulk);
-  Put(&queue, "b", "b3");
-  EXPECT_EQ(Put(&queue, "c", "c1").put_out, "b3");  // of all its priorities the newest
-  // Both have two; b's number changed last.
-  EXPECT_EQ(Put(&queue, "d", "d1", Priority::kBulk).put_out, "b2");
-  EXPECT_FALSE(Put(&queue, "d", "d2").taken);  // would have as many as the heaviest
-  EXPECT_FALSE(Put(&queue, "a", "a3").taken);
-  EXPECT_THAT(Drain(&queue), ElementsAre("a1", "b1", "c1", "a2", "d1"));
+  TextQueue queue(4);
+  for (const char* entry : {"a1", "a2"}) Put(&queue, "a", entry);
+  for (const char* entry : {"b1", "b2"}) Put(&queue, "b", entry);
+  EXPECT_FALSE(Put(&queue, "a", "a3").taken);       // would have more than the heaviest
+  EXPECT_EQ(Put(&queue, "c", "c1").put_out, "b2");  // b's number changed last
+  EXPECT_EQ(Put(&queue, "d", "d1").put_out, "a2");
+  EXPECT_FALSE(Put(&queue, "e", "e1").taken);  // would have as many as the heaviest
+  EXPECT_THAT(Drain(&queue), ElementsAre("a1", "b1", "c1", "d1"));
+}
+
+// Whoever has filled a priority may still use the others, and nobody loses anything for it.
+TEST(FairQueueTest, EachPriorityHasRoomOfItsOwn) {
+  TextQueue queue(2);
+  for (const Priority priority : kAllPriorities) {
+    const std::string name = absl::StrCat(static_cast<int>(priority));
+    EXPECT_TRUE(Put(&queue, "a", absl::StrCat("a", name), priority).taken);
+    EXPECT_EQ(Put(&queue, "a", absl::StrCat("aa", name), priority).put_out, std::nullopt);
+    EXPECT_FALSE(Put(&queue, "a", "a", priority).taken);
+  }
+  EXPECT_EQ(queue.size(), 8);
+  for (const Priority priority : kAllPriorities) {
+    const std::string name = absl::StrCat(static_cast<int>(priority));
+    EXPECT_FALSE(Put(&queue, "b", "b", priority).put_out == std::nullopt);
+  }
+  EXPECT_THAT(Drain(&queue), ElementsAre("a0", "b", "a1", "b", "a2", "b", "a3", "b"));
+}
+
+TEST(FairQueueTest, TheProcessItselfHasRoomOfItsOwn) {
+  TextQueue queue(2);
+  for (const char* entry : {"p1", "p2"}) EXPECT_TRUE(Put(&queue, "", entry).taken);
+  EXPECT_FALSE(Put(&queue, "", "p3").taken);
+  EXPECT_TRUE(Put(&queue, "a", "a1").taken);
+  EXPECT_TRUE(Put(&queue, "a", "a2").taken);
+  EXPECT_EQ(Put(&queue, "b", "b1").put_out, "a2");  // not p2
+  EXPECT_FALSE(Put(&queue, "b", "b2").taken);
+  EXPECT_THAT(Drain(&queue), ElementsAre("p1", "a1", "b1", "p2"));
+}
+
+// After a restart of a process all trackers come at once.
+TEST(FairQueueTest, ManySessionsDoNotKeepClaimsWaiting) {
+  TextQueue queue(10'000);
+  for (int i = 0; i < 4 * 256; ++i) {
+    Put(&queue, absl::StrCat("tracker/", i % 256), "report", Priority::kSessions);
+  }
+  for (int i = 0; i < 100; ++i) Put(&queue, "scheduler/a", "claim");
+  int claims = 0, pops = 0;
+  while (claims < 100) {
+    ++pops;
+    if (queue.Pop() == "claim") ++claims;
+  }
+  EXPECT_EQ(pops, 112);  // after each eighth claim a report
 }
 
 TEST(FairQueueTest, AnEntryThatIsRefusedIsLeftAlone) {
@@ -86,7 +129,7 @@ TEST(FairQueueTest, AWorsePriorityGetsEveryNinthTurn) {
   TextQueue queue(1000);
   for (int i = 0; i < 200; ++i) {
     Put(&queue, "a", "0");
-    Put(&queue, "a", "1", Priority::kReads);
+    Put(&queue, "a", "1", Priority::kSessions);
     Put(&queue, "a", "2", Priority::kBulk);
   }
   std::string order;
@@ -125,31 +168,36 @@ TEST(FairQueueTest, RemovesWhatIsToLeave) {
 // The same rules, each by looking at all entries.
 class SlowQueue {
  public:
-  explicit SlowQueue(size_t max) : max_(max) {}
+  explicit SlowQueue(int64_t max) : max_(max) {}
 
   TextQueue::Pushed Push(const std::string& owner, size_t priority, const std::string& text) {
     TextQueue::Pushed pushed;
-    if (entries_.size() >= max_) {
-      if (entries_.empty()) return pushed;
-      const std::string heaviest = Heaviest();
-      if (Count(owner) + 1 >= Count(heaviest)) return pushed;
+    int64_t rivals = 0;  // the entries that share the room
+    for (const Entry& entry : entries_) {
+      rivals += entry.priority == priority && entry.owner.empty() == owner.empty() ? 1 : 0;
+    }
+    if (rivals >= max_) {
+      const std::string heaviest = Heaviest(priority);
+      const bool may_displace =
+          !owner.empty() && Count(owner, priority) + 1 < Count(heaviest, priority);
+      if (!may_displace) return pushed;
       for (size_t i = entries_.size(); i-- > 0 && !pushed.put_out;) {
-        if (entries_[i].owner == heaviest) pushed.put_out = Take(i);
+        if (entries_[i].Is(heaviest, priority)) pushed.put_out = Take(i);
       }
     }
     std::vector<std::string>& turns = turns_[priority];
     if (std::find(turns.begin(), turns.end(), owner) == turns.end()) turns.push_back(owner);
     entries_.push_back({owner, priority, text});
-    changed_[owner] = ++changes_;
+    changed_[{owner, priority}] = ++changes_;
     pushed.taken = true;
     return pushed;
   }
 
   std::optional<std::string> Pop() {
     std::optional<size_t> chosen;
-    for (size_t priority = 0; priority < 3 && !chosen; ++priority) {
+    for (size_t priority = 0; priority < 4 && !chosen; ++priority) {
       bool worse = false;
-      for (size_t w = priority + 1; w < 3; ++w) worse = worse || !turns_[w].empty();
+      for (size_t w = priority + 1; w < 4; ++w) worse = worse || !turns_[w].empty();
       const bool served = !turns_[priority].empty() && !(worse && streak_[priority] == 8);
       streak_[priority] = served && worse ? streak_[priority] + 1 : 0;
       if (served) chosen = priority;
@@ -159,7 +207,7 @@ class SlowQueue {
     const std::string owner = turns.front();
     std::rotate(turns.begin(), turns.begin() + 1, turns.end());
     for (size_t i = 0;; ++i) {
-      if (entries_[i].owner == owner && entries_[i].priority == *chosen) return Take(i);
+      if (entries_[i].Is(owner, *chosen)) return Take(i);
     }
   }
 
@@ -180,38 +228,45 @@ class SlowQueue {
     std::string owner;
     size_t priority;
     std::string text;
+
+    bool Is(const std::string& whose, size_t which) const {
+      return owner == whose && priority == which;
+    }
   };
 
-  int64_t Count(const std::string& owner) const {
+  int64_t Count(const std::string& owner, size_t priority) const {
     return std::count_if(entries_.begin(), entries_.end(),
-                         [&](const Entry& entry) { return entry.owner == owner; });
+                         [&](const Entry& entry) { return entry.Is(owner, priority); });
   }
-  std::string Heaviest() const {
-    std::string heaviest = entries_.front().owner;
+  // Empty: nobody but the process itself has entries of this priority.
+  std::string Heaviest(size_t priority) const {
+    std::string heaviest;
     for (const Entry& entry : entries_) {
-      const int64_t more = Count(entry.owner) - Count(heaviest);
-      if (more > 0 || (more == 0 && changed_.at(entry.owner) > changed_.at(heaviest))) {
-        heaviest = entry.owner;
-      }
+      if (entry.priority != priority || entry.owner.empty()) continue;
+      const int64_t more =
+          heaviest.empty() ? 1 : Count(entry.owner, priority) - Count(heaviest, priority);
+      const bool is_later =
+          more == 0 && changed_.at({entry.owner, priority}) > changed_.at({heaviest, priority});
+      if (more > 0 || is_later) heaviest = entry.owner;
     }
     return heaviest;
   }
   std::string Take(size_t at) {
     const Entry entry = entries_[at];
     entries_.erase(entries_.begin() + static_cast<int64_t>(at));
-    changed_[entry.owner] = ++changes_;
+    changed_[{entry.owner, entry.priority}] = ++changes_;
     const bool has_more = std::any_of(entries_.begin(), entries_.end(), [&](const Entry& other) {
-      return other.owner == entry.owner && other.priority == entry.priority;
+      return other.Is(entry.owner, entry.priority);
     });
     if (!has_more) std::erase(turns_[entry.priority], entry.owner);
     return entry.text;
   }
 
-  const size_t max_;
+  const int64_t max_;
   std::vector<Entry> entries_;  // oldest first
   std::map<size_t, std::vector<std::string>> turns_;
   std::map<size_t, int> streak_;
-  std::map<std::string, int64_t> changed_;
+  std::map<std::pair<std::string, size_t>, int64_t> changed_;
   int64_t changes_ = 0;
 };
 
@@ -222,7 +277,7 @@ TEST(FairQueueTest, DoesAsASlowOneDoes) {
     const uint64_t owners = 1 + random() % (round % 4 == 0 ? 200 : 6);
     const uint64_t pops = 20 + random() % 50;  // of a hundred
     TextQueue queue(max);
-    SlowQueue model(static_cast<size_t>(max));
+    SlowQueue model(max);
     for (int step = 0; step < 300; ++step) {
       SCOPED_TRACE(absl::StrCat("round ", round, ", step ", step));
       const uint64_t drawn = random() % 100;
@@ -236,7 +291,7 @@ TEST(FairQueueTest, DoesAsASlowOneDoes) {
         // The first one wants more than the others.
         const uint64_t number = random() % 2 == 0 ? 0 : random() % owners;
         const std::string owner = number == 1 ? "" : absl::StrCat("owner", number);
-        const uint64_t priority = random() % 3;
+        const uint64_t priority = random() % 4;
         const std::string text = absl::StrCat("entry", step);
         const auto pushed = Put(&queue, owner, text, static_cast<Priority>(priority));
         const auto expected = model.Push(owner, priority, text);

@@ -88,6 +88,28 @@ TEST(CommandQueueTest, ActorsTakeTurnsAndImportsComeLater) {
   EXPECT_THAT(TakeActors(&queue), ElementsAre("a", "b", "a", "a", "admin"));
 }
 
+// After a restart all trackers come at once, each with a turn of its own.
+TEST(CommandQueueTest, SessionsComeAfterOtherWrites) {
+  CommandQueue queue(2);
+  const auto from_session = [](const std::string& actor) {
+    PendingPtr pending = Of(actor);
+    pending->command.session_owner = actor;
+    return pending;
+  };
+  ASSERT_TRUE(Push(&queue, Of("admin", ImportLedger())));
+  for (const char* actor : {"tracker/1", "tracker/2"})
+    ASSERT_TRUE(Push(&queue, from_session(actor)));
+  for (int i = 0; i < 2; ++i) ASSERT_TRUE(Push(&queue, Of("a")));
+  for (int i = 0; i < 2; ++i) ASSERT_TRUE(Push(&queue, Of(std::string(kProcessActor))));
+  PendingPtr put_out;
+  EXPECT_EQ(queue.Push(from_session("tracker/3"), &put_out), CommandQueue::Pushed::kFull);
+  EXPECT_EQ(queue.Push(Of("b"), &put_out), CommandQueue::Pushed::kTaken);
+  ASSERT_NE(put_out, nullptr);
+  EXPECT_EQ(put_out->command.actor, "a");
+  EXPECT_THAT(TakeActors(&queue),
+              ElementsAre("a", "placement", "b", "placement", "tracker/1", "tracker/2", "admin"));
+}
+
 TEST(CommandQueueTest, WhatIsPutBackComesFirst) {
   CommandQueue queue(3);
   for (const char* actor : {"a", "a", "b"}) ASSERT_TRUE(Push(&queue, Of(actor)));

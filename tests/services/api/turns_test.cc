@@ -60,20 +60,23 @@ class TurnsOfCallersTest : public ::testing::Test {
         {"reader/flood", Priority::kReads}, [] {}, [] {}));
   }
   // Calls, lets the worker go on when the call is in the queue, and returns the end of the call.
+  // `put_out`: how much of the other reader's work leaves the queue for the call.
   template <typename Invoke>
-  grpc::Status CallBeside(const Invoke& invoke) {
-    const int64_t before = workers_.refused_count();
+  grpc::Status CallBeside(int put_out, const Invoke& invoke) {
+    const int64_t refused = workers_.refused_count() + put_out;
+    const int length = kFlood + 1 - put_out;
     auto call = std::async(std::launch::async, [&] {
       grpc::ClientContext context;
       context.set_deadline(absl::ToChronoTime(absl::Now() + absl::Seconds(20)));
       return invoke(&context);
     });
-    EXPECT_TRUE(LedgerRunner::Eventually([&] { return workers_.refused_count() == before + 1; }));
+    EXPECT_TRUE(LedgerRunner::Eventually(
+        [&] { return workers_.refused_count() == refused && workers_.queue_length() == length; }));
     release_.set_value();
     grpc::Status status = call.get();
     answered_ = true;
     EXPECT_TRUE(LedgerRunner::Eventually([this] { return done_ + refused_ == kFlood; }));
-    EXPECT_EQ(refused_, 1);
+    EXPECT_EQ(refused_, put_out);
     return status;
   }
 
@@ -112,7 +115,7 @@ class TurnsOfCallersTest : public ::testing::Test {
 TEST_F(TurnsOfCallersTest, AReadIsNextButOne) {
   Fill(1);
   const auto stub = pb::ProviderService::NewStub(channel_);
-  const grpc::Status status = CallBeside([&](grpc::ClientContext* context) {
+  const grpc::Status status = CallBeside(1, [&](grpc::ClientContext* context) {
     pb::ListProvidersResponse response;
     return stub->ListProviders(context, pb::ListProvidersRequest(), &response);
   });
@@ -122,7 +125,7 @@ TEST_F(TurnsOfCallersTest, AReadIsNextButOne) {
 TEST_F(TurnsOfCallersTest, AClaimComesBeforeAllReads) {
   Fill(0);
   const auto stub = pb::CandidateService::NewStub(channel_);
-  const grpc::Status status = CallBeside([&](grpc::ClientContext* context) {
+  const grpc::Status status = CallBeside(0, [&](grpc::ClientContext* context) {
     pb::ClaimRequest request;
     (*request.mutable_query()->add_groups()->mutable_resources())["VCPU"] = 1;
     pb::ClaimConsumer* const consumer = request.mutable_consumer();

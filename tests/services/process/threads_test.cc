@@ -59,8 +59,8 @@ TEST(WorkersTest, RefusesAtOnceWhenFull) {
   EXPECT_EQ(workers.refused_count(), 1);
 }
 
-// One reader has filled the queue. Somebody else's work is taken, comes next but one, and puts out
-// the newest of the reader's; a claim comes before all of them.
+// One reader has filled the room for reads. Somebody else's work is taken, comes next but one, and
+// puts out the newest of the reader's; a claim comes before all of them, a tracker before reads.
 TEST(WorkersTest, WhoFillsTheQueueKeepsNobodyWaiting) {
   std::vector<std::string> order;  // one worker calls one after the other
   {
@@ -77,14 +77,15 @@ TEST(WorkersTest, WhoFillsTheQueueKeepsNobodyWaiting) {
     }
     EXPECT_FALSE(submit("reader/a", placement::Priority::kReads, "a100"));
     EXPECT_TRUE(submit("reader/b", placement::Priority::kReads, "b"));
+    EXPECT_TRUE(submit("tracker/t", placement::Priority::kSessions, "t"));
     EXPECT_TRUE(submit("scheduler/c", placement::Priority::kFirst, "c"));
     EXPECT_TRUE(order.empty());  // whoever submits is not told on its own thread
-    EXPECT_EQ(workers.queue_length(), 100);
-    EXPECT_EQ(workers.refused_count(), 3);
+    EXPECT_EQ(workers.queue_length(), 102);
+    EXPECT_EQ(workers.refused_count(), 2);
   }
-  ASSERT_EQ(order.size(), 102U);
+  ASSERT_EQ(order.size(), 103U);
   EXPECT_EQ(std::vector<std::string>(order.begin(), order.begin() + 6),
-            (std::vector<std::string>{"refused a99", "refused a98", "c", "a0", "b", "a1"}));
+            (std::vector<std::string>{"refused a99", "c", "t", "a0", "b", "a1"}));
 }
 
 TEST(WorkersTest, LeavesOneCoreToTheLedger) {

@@ -62,7 +62,7 @@ class ReportSessionTest : public ::testing::Test {
     placement::LedgerRunner::Eventually([this] { return workers_.queue_length() == 0; });
     std::promise<void> reached;
     ASSERT_TRUE(workers_.Submit(
-        {}, [&reached] { reached.set_value(); }, [] {}));
+        {"", placement::Priority::kBulk}, [&reached] { reached.set_value(); }, [] {}));
     reached.get_future().wait();
   }
 

@@ -46,7 +46,7 @@ TEST_F(ReportSessionTest, AStreamThatEndedBeforeItsWelcomeOwnsNothing) {
     ASSERT_TRUE(LedgerRunner::Eventually([this] { return workers_.queue_length() == 1; }));
     std::promise<void> welcomed;
     ASSERT_TRUE(workers_.Submit(
-        {}, [&welcomed] { welcomed.set_value(); }, [] {}));
+        {"", placement::Priority::kBulk}, [&welcomed] { welcomed.set_value(); }, [] {}));
     sessions.EndAll();
     // From here on nothing orders the two threads but what the session and its registry do.
     std::thread release([&go_on] { go_on.set_value(); });
