@@ -49,16 +49,22 @@ std::optional<Answer> Pending::Settle(Decision decision) {
 
 namespace {
 
-Flow FlowOf(const Command& command) {
-  if (std::holds_alternative<ImportLedger>(command.body)) return {command.actor, Priority::kBulk};
-  if (!command.session_owner.empty()) return {command.session_owner, Priority::kSessions};
-  return {command.actor == kProcessActor ? "" : command.actor, Priority::kFirst};
+Flow FlowOf(const Pending& pending) {
+  const Command& command = pending.command;
+  if (std::holds_alternative<ImportLedger>(command.body)) {
+    return {command.actor, Priority::kBulk, pending.weight};
+  }
+  if (!command.session_owner.empty()) {
+    return {command.session_owner, Priority::kSessions, pending.weight};
+  }
+  const absl::string_view owner = command.actor == kProcessActor ? "" : command.actor;
+  return {owner, Priority::kFirst, pending.weight};
 }
 
 }  // namespace
 
 CommandQueue::CommandQueue(int commands_max)
-    : event_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)), waiting_(commands_max) {
+    : event_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)), waiting_(commands_max, kQuantum) {
   BERTH_CHECK(event_ >= 0);  // made when the process starts
 }
 
@@ -85,7 +91,7 @@ CommandQueue::Pushed CommandQueue::Push(const PendingPtr& pending, PendingPtr* p
   const MutexLock lock(&mutex_);
   if (closed_) return Pushed::kClosed;
   const bool was_empty = IsEmpty();
-  auto pushed = waiting_.Push(FlowOf(pending->command), PendingPtr(pending));
+  auto pushed = waiting_.Push(FlowOf(*pending), PendingPtr(pending));
   if (!pushed.taken) return Pushed::kFull;
   weight_ += pending->weight;
   if (pushed.put_out) {

@@ -1,6 +1,7 @@
 // CommandQueue: the commands that wait for a batch, and a list of those that the writer has taken.
 //
-// Actors take turns (FairQueue), so that none of them can fill the queue for the others. Commands
+// Actors take turns (FairQueue), of kQuantum consumers each (WeightOf), so that none of them can
+// fill the queue for the others, neither by many commands nor by large ones. Commands
 // from the sessions of trackers come after those of other callers and of the process itself, and
 // imports come last. So the commands of one actor are taken in the order in which they came, but
 // for sessions and imports, and those of different actors in no order that anybody may rely on.
@@ -67,6 +68,8 @@ absl::Status WhyNotBegin(const Pending& pending, BootTime now);
 
 class CommandQueue {
  public:
+  static constexpr int kQuantum = 256;  // as much as one batch takes by default
+
   // The queue has room for `commands_max` commands of sessions, as many imports, as many commands of
   // the process itself (kProcessActor), and as many others.
   explicit CommandQueue(int commands_max);

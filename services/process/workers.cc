@@ -9,7 +9,7 @@ namespace berth::services {
 
 using placement::MutexLock;
 
-Workers::Workers(int threads, int queue_max) : queue_(queue_max) {
+Workers::Workers(int threads, int queue_max) : queue_(queue_max, 1) {
   for (int i = 0; i < threads; ++i) threads_.emplace_back([this] { Run(); });
 }
 

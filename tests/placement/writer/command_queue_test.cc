@@ -85,7 +85,24 @@ TEST(CommandQueueTest, ActorsTakeTurnsAndImportsComeLater) {
   ASSERT_TRUE(Push(&queue, Of("admin", ImportLedger())));
   for (int i = 0; i < 3; ++i) ASSERT_TRUE(Push(&queue, Of("a")));
   ASSERT_TRUE(Push(&queue, Of("b")));
-  EXPECT_THAT(TakeActors(&queue), ElementsAre("a", "b", "a", "a", "admin"));
+  EXPECT_THAT(TakeActors(&queue), ElementsAre("a", "a", "a", "b", "admin"));
+}
+
+// In its turn an actor gets a batch of work, in one command or in many.
+TEST(CommandQueueTest, ATurnIsABatchOfWork) {
+  CommandQueue queue(1000);
+  const auto push = [&queue](const std::string& actor, int weight) {
+    const PendingPtr pending = Heavy(weight, absl::InfiniteDuration());
+    pending->command.actor = actor;
+    return Push(&queue, pending);
+  };
+  for (int i = 0; i < 2; ++i) ASSERT_TRUE(push("a", 256));
+  for (int i = 0; i < 200; ++i) ASSERT_TRUE(push("b", 1));
+  EXPECT_EQ(queue.Take(256, absl::ZeroDuration()).size(), 1U);
+  ASSERT_TRUE(push("a", 256));
+  std::vector<std::string> expected(200, "b");
+  expected.insert(expected.end(), 2, "a");
+  EXPECT_EQ(TakeActors(&queue), expected);
 }
 
 // After a restart all trackers come at once, each with a turn of its own.
@@ -138,7 +155,7 @@ TEST(CommandQueueTest, AFullQueuePutsOutTheNewestOfTheActorWithMost) {
   EXPECT_EQ(queue.size(), 4);
   EXPECT_TRUE(Weighs(&queue, 7));
   EXPECT_TRUE(queue.Expire(now).empty());
-  EXPECT_THAT(TakeActors(&queue), ElementsAre("flood", "other", "flood", "flood"));
+  EXPECT_THAT(TakeActors(&queue), ElementsAre("flood", "flood", "flood", "other"));
   queue.Close();
   EXPECT_EQ(queue.Push(Of("other"), &put_out), CommandQueue::Pushed::kClosed);
 }
