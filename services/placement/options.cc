@@ -27,7 +27,8 @@ void AddLimits(PlacementOptions* options, Config* config) {
               "Threads for searches and long lists; 0: the number of cores minus one");
   config->Add("worker-queue-max", &options->worker_queue_max,
               "How many searches and lists may wait for a thread");
-  config->Add("command-queue-max", &options->command_queue_max, "How many writes may wait");
+  config->Add("command-queue-max", &options->command_queue_max,
+              "How many writes may wait: of calls, of trackers, and imports");
   config->Add("streams-max", &options->streams_max,
               "How many calls one connection may have open at a time");
   config->Add("message-mib-max", &options->message_mib_max, "Largest message, in MiB");

@@ -94,7 +94,7 @@ void ReportSession::HandleHello() {
     };
     const auto refuse = [self = shared_from_this()] { self->End(TooManyConnect()); };
     const bool taken = sessions_->workers()->Submit(
-        {identity_.Actor(), placement::Priority::kSessions}, welcome, refuse);
+        {identity_.Owner(), placement::Priority::kSessions}, welcome, refuse);
     if (!taken) refuse();
   });
 }
@@ -261,7 +261,7 @@ void ReportSession::RecordReadiness() {
 void ReportSession::Submit(placement::CommandBody body, std::function<void(const Decision&)> done) {
   placement::Command command;
   command.actor = identity_.Actor();
-  command.session_owner = identity_.Actor();
+  command.session_owner = identity_.Owner();
   static const auto* const method = new std::shared_ptr<const std::string>(
       std::make_shared<const std::string>("/berth.placement.v1.ReportService/Session"));
   command.method = *method;
@@ -311,7 +311,7 @@ void ReportSession::FlushPushes() {
     self->sessions_->TickLater(self);
   };
   const bool taken = sessions_->workers()->Submit(
-      {identity_.Actor(), placement::Priority::kSessions},
+      {identity_.Owner(), placement::Priority::kSessions},
       [self = shared_from_this()] { self->TellPushes(); }, refuse);
   if (!taken) refuse();
 }

@@ -31,6 +31,8 @@ std::string TrackerIdentity::Actor() const {
   return identified() ? actor : actor + " (unverified)";
 }
 
+std::string TrackerIdentity::Owner() const { return identified() ? Actor() : "anonymous"; }
+
 absl::Status TrackerIdentity::EndingOf(const placement::State& state,
                                        const absl::Status& status) const {
   // After a Reject the tracker uses the number of the report again. That would be wrong if the

@@ -47,6 +47,10 @@ class TrackerIdentity {
   placement::TrackerProcess process() const { return {host(), incarnation_, identified()}; }
   // The actor (Command::actor) of the tracker's commands. REQUIRES: a Hello was accepted.
   std::string Actor() const;
+  // The owner of what the session queues (FairQueue): the actor if the tracker is identified, else
+  // "anonymous". For a host that nobody has checked can be invented, so it gets no turn of its own.
+  // REQUIRES: a Hello was accepted.
+  std::string Owner() const;
 
   // Returns the status with which the stream must end after a report or a write of records that
   // ended with `status`: OUTCOME_UNKNOWN; TRACKER_FENCED; or SERVICE_NOT_REGISTERED, if the service
