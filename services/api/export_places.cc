@@ -14,13 +14,21 @@ using placement::MutexLock;
 namespace {
 
 absl::Status ExportTooSlow() {
-  return placement::Refuse(absl::StatusCode::kAborted, "WATCHER_TOO_SLOW",
-                           absl::StrCat("the export was not read within ",
-                                        absl::FormatDuration(ExportPlaces::kReadWithin),
-                                        ": begin again, with a faster connection"));
+  return placement::Refuse(
+      absl::StatusCode::kAborted, "WATCHER_TOO_SLOW",
+      absl::StrCat("the caller had ", absl::FormatDuration(ExportPlaces::kReadWithin),
+                   " to read the export, and all of it had ",
+                   absl::FormatDuration(ExportPlaces::kLastsMax),
+                   ": begin again, with a faster connection"));
 }
 
 }  // namespace
+
+bool ExportPlaces::IsLate(const Export& running, placement::BootTime now) {
+  absl::Duration read_for = running.read_for;
+  if (running.waits_since) read_for += now - *running.waits_since;
+  return read_for > kReadWithin || now - running.begun_at > kLastsMax;
+}
 
 int64_t ExportPlaces::Take(const std::string& owner, placement::BootTime now, End end) {
   MutexLock lock(&mutex_);
@@ -28,7 +36,7 @@ int64_t ExportPlaces::Take(const std::string& owner, placement::BootTime now, En
     return running.second.owner == owner;
   });
   if (of_owner >= kOwnerMax || exports_.size() >= kExportsMax) return 0;
-  exports_[++tickets_] = Export{owner, now, std::move(end)};
+  exports_[++tickets_] = Export{owner, now, std::move(end), absl::ZeroDuration(), std::nullopt};
   return tickets_;
 }
 
@@ -38,8 +46,8 @@ void ExportPlaces::Await(int64_t ticket, placement::BootTime now, absl::Function
     MutexLock lock(&mutex_);
     const auto running = exports_.find(ticket);
     if (running == exports_.end()) return;
-    if (now - running->second.begun_at <= kReadWithin) {
-      running->second.waits = true;
+    if (!IsLate(running->second, now)) {
+      running->second.waits_since = now;
       return write();
     }
     end = std::move(running->second.end);
@@ -48,11 +56,13 @@ void ExportPlaces::Await(int64_t ticket, placement::BootTime now, absl::Function
   end(ExportTooSlow());
 }
 
-bool ExportPlaces::Heard(int64_t ticket) {
+bool ExportPlaces::Heard(int64_t ticket, placement::BootTime now) {
   MutexLock lock(&mutex_);
   const auto running = exports_.find(ticket);
   if (running == exports_.end()) return false;
-  running->second.waits = false;
+  if (const auto since = std::exchange(running->second.waits_since, std::nullopt)) {
+    running->second.read_for += now - *since;
+  }
   return true;
 }
 
@@ -66,7 +76,7 @@ void ExportPlaces::Tick(placement::BootTime now) {
   {
     MutexLock lock(&mutex_);
     for (auto at = exports_.begin(); at != exports_.end();) {
-      const bool is_late = at->second.waits && now - at->second.begun_at > kReadWithin;
+      const bool is_late = at->second.waits_since && IsLate(at->second, now);
       if (is_late) ends.push_back(std::move(at->second.end));
       at = is_late ? exports_.erase(at) : std::next(at);
     }

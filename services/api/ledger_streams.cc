@@ -48,7 +48,7 @@ class ExportStream final : public grpc::ServerWriteReactor<pb::ExportLedgerRespo
   }
 
   void OnWriteDone(bool ok) override {
-    if (!places_->Heard(ticket_)) return;
+    if (!places_->Heard(ticket_, placement::BootNow())) return;
     if (!ok) return End(absl::CancelledError("the caller has gone"));
     Continue();
   }

@@ -46,6 +46,10 @@ class ExportPlacesTest : public ::testing::Test {
     return writes;
   }
 
+  bool Heard(int64_t ticket, absl::Duration after) {
+    return places_.Heard(ticket, kExportsBegin + after);
+  }
+
   ExportPlaces places_;
   std::vector<std::string> ends_;
 };
@@ -68,18 +72,43 @@ TEST_F(ExportPlacesTest, WhoDoesNotReadGivesItBack) {
   const int64_t working = Take("reader/a");
   EXPECT_TRUE(Await(slow, absl::ZeroDuration()));
   EXPECT_TRUE(Await(working, absl::ZeroDuration()));
-  EXPECT_TRUE(places_.Heard(working));
+  EXPECT_TRUE(Heard(working, absl::Minutes(1)));
   places_.Tick(kExportsBegin + ExportPlaces::kReadWithin);
   EXPECT_THAT(ends_, IsEmpty());
   places_.Tick(kExportsBegin + ExportPlaces::kReadWithin + absl::Seconds(1));
   EXPECT_THAT(ends_,
               ElementsAre("WATCHER_TOO_SLOW"));  // the other one does not wait for its caller
-  EXPECT_FALSE(places_.Heard(slow));
+  EXPECT_FALSE(Heard(slow, absl::ZeroDuration()));
   EXPECT_FALSE(Await(slow, absl::ZeroDuration()));
   EXPECT_GT(Take("reader/a"), 0);
-  EXPECT_FALSE(Await(working, ExportPlaces::kReadWithin + absl::Seconds(2)));
+}
+
+// The turns that an export waits for in the process are not its caller's time.
+TEST_F(ExportPlacesTest, OnlyReadingCounts) {
+  const int64_t ticket = Take("reader/a");
+  for (int minute = 0; minute < 20; minute += 4) {
+    EXPECT_TRUE(Await(ticket, absl::Minutes(minute)));
+    EXPECT_TRUE(Heard(ticket, absl::Minutes(minute + 1)));
+  }
+  places_.Tick(kExportsBegin + absl::Minutes(20));
+  EXPECT_TRUE(Await(ticket, absl::Minutes(20)));  // the caller has read for five minutes
+  places_.Tick(kExportsBegin + absl::Minutes(20));
+  EXPECT_THAT(ends_, IsEmpty());
+  places_.Tick(kExportsBegin + absl::Minutes(20) + absl::Seconds(1));
+  EXPECT_THAT(ends_, ElementsAre("WATCHER_TOO_SLOW"));
+}
+
+TEST_F(ExportPlacesTest, NoneLastsForLongerThanHalfAnHour) {
+  const int64_t ticket = Take("reader/a");
+  const int64_t other = Take("reader/a");
+  EXPECT_TRUE(Await(ticket, ExportPlaces::kLastsMax));
+  EXPECT_TRUE(Heard(ticket, ExportPlaces::kLastsMax));
+  EXPECT_TRUE(Await(other, ExportPlaces::kLastsMax));
+  EXPECT_FALSE(Await(ticket, ExportPlaces::kLastsMax + absl::Seconds(1)));
+  EXPECT_THAT(ends_, ElementsAre("WATCHER_TOO_SLOW"));
+  places_.Tick(kExportsBegin + ExportPlaces::kLastsMax + absl::Seconds(1));
   EXPECT_THAT(ends_, ElementsAre("WATCHER_TOO_SLOW", "WATCHER_TOO_SLOW"));
-  EXPECT_FALSE(places_.Heard(working));
+  EXPECT_FALSE(Heard(ticket, ExportPlaces::kLastsMax));
 }
 
 // The service over a real ledger, with time as the test tells it.
@@ -167,7 +196,8 @@ TEST_F(SlowExportTest, WhoDoesNotReadKeepsNeitherStateNorPlace) {  // R-21, R-37
     const grpc::Status ended = call->End();
     EXPECT_EQ(ended.error_code(), grpc::StatusCode::ABORTED);
     EXPECT_EQ(ended.error_message(),
-              "the export was not read within 5m: begin again, with a faster connection");
+              "the caller had 5m to read the export, and all of it had 30m: begin again, with a faster "
+              "connection");
   }
   Call later(stub_.get());
   EXPECT_TRUE(later.begun);
