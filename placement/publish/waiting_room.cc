@@ -36,8 +36,11 @@ WaitingRoom::WaitingRoom(int waiters_max)
 
 absl::Status WaitingRoom::Admit(Waiter* waiter) {
   const auto count = counts_.find(waiter->call.owner);
-  if (count != counts_.end() && count->second >= share_) return TooManyOfOwnerWait();
-  if (waiters_.size() >= waiters_max_) return TooManyWait();
+  const size_t free = waiters_max_ - waiters_.size();
+  if (count != counts_.end() && count->second >= std::max(share_, free / 2)) {
+    return TooManyOfOwnerWait();
+  }
+  if (free == 0) return TooManyWait();
   ++counts_[waiter->call.owner];
   const Revision minimum = waiter->minimum;
   waiters_.emplace(minimum, std::move(*waiter));

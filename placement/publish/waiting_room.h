@@ -1,7 +1,7 @@
 // WaitingRoom: the readers who wait until the published state has reached a revision.
 //
 // Each owner has a share of the room, so that one caller who asks for revisions of the future
-// cannot fill it. Not thread-safe.
+// cannot fill it. While much of the room is free, an owner may use more. Not thread-safe.
 #ifndef BERTH_PLACEMENT_PUBLISH_WAITING_ROOM_H_
 #define BERTH_PLACEMENT_PUBLISH_WAITING_ROOM_H_
 
@@ -43,7 +43,8 @@ class WaitingRoom {
   using AnswerFor = absl::FunctionRef<std::optional<Answer>(const Waiter&)>;
   using Call = absl::AnyInvocable<void()>;
 
-  // At most `waiters_max` readers wait, and of each owner a tenth of them, but at least one.
+  // At most `waiters_max` readers wait. An owner may have as many of them as half of the free places,
+  // or its share if that is more: a tenth of all places, but at least one.
   explicit WaitingRoom(int waiters_max);
 
   // Lets a reader wait, and takes it from `*waiter`. Refuses, and leaves `*waiter` as it is:

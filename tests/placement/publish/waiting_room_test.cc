@@ -37,13 +37,12 @@ class WaitingRoomTest : public ::testing::Test {
   std::vector<std::string> told_;
 };
 
-TEST_F(WaitingRoomTest, OneOwnerHasATenthOfIt) {
+TEST_F(WaitingRoomTest, OneOwnerHasATenthOfAFullRoom) {
   WaitingRoom room(50);
-  for (int i = 0; i < 5; ++i) EXPECT_EQ(Admit(&room, "reader/a"), "OK");
-  for (int i = 0; i < 100; ++i) EXPECT_EQ(Admit(&room, "reader/a"), "OVERLOADED");
   for (int owner = 0; owner < 9; ++owner) {
     for (int i = 0; i < 5; ++i) EXPECT_EQ(Admit(&room, absl::StrCat("reader/", owner)), "OK");
   }
+  for (int i = 0; i < 5; ++i) EXPECT_EQ(Admit(&room, "reader/a"), "OK");
   EXPECT_EQ(Admit(&room, "reader/b"), "TOO_MANY_WAIT");
   EXPECT_EQ(Admit(&room, "reader/a"), "OVERLOADED");
   room.TakeUpTo({0, 1}, [](const WaitingRoom::Waiter& waiter) {
@@ -51,8 +50,20 @@ TEST_F(WaitingRoomTest, OneOwnerHasATenthOfIt) {
     if (waiter.call.owner == "reader/a") answer = absl::CancelledError("");
     return answer;
   });
+  EXPECT_EQ(Admit(&room, "reader/0"), "OVERLOADED");
   EXPECT_EQ(Admit(&room, "reader/b"), "OK");
   EXPECT_EQ(Admit(&room, "reader/a"), "OK");
+}
+
+// A third of the room is one owner's: then the free places are twice as many.
+TEST_F(WaitingRoomTest, OneOwnerHasMoreOfAnEmptyRoom) {
+  WaitingRoom room(300);
+  int admitted = 0;
+  while (Admit(&room, "reader/a") == "OK") ++admitted;
+  EXPECT_EQ(admitted, 100);
+  admitted = 0;
+  while (Admit(&room, "reader/b") == "OK") ++admitted;
+  EXPECT_EQ(admitted, 67);
 }
 
 TEST_F(WaitingRoomTest, EachOwnerMayHaveOneInASmallRoom) {

@@ -87,7 +87,7 @@ class TurnsOfCallersTest : public ::testing::Test {
   }
   static placement::LedgerOptions FewMayWait() {
     placement::LedgerOptions options = placement::OptionsFor(placement::NewDatabase());
-    options.awaits_max = 10;  // one of each caller
+    options.awaits_max = 2;  // one of each caller
     return options;
   }
 
