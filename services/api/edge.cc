@@ -105,7 +105,9 @@ UnaryCall::UnaryCall(const CallRecorder* recorder, Context* context, const Messa
       request_(request),
       deadline_(begun_ + TimeLeft(*context, kDeadlineMax)) {}
 
-std::string UnaryCall::owner() const { return ActorOf(*context_); }
+std::string UnaryCall::owner() const {
+  return open_ != nullptr ? ActorOf(open_->caller()) : ActorOf(*context_);
+}
 
 absl::Status UnaryCall::Listens() const {
   if (cancelled_->load()) return absl::CancelledError("the caller has gone");
