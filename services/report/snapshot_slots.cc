@@ -53,7 +53,7 @@ std::vector<ProviderId> SnapshotSlots::Due(BootTime now) {
     const std::string name = turns_.front();
     turns_.pop_front();
     Host& host = hosts_[name];
-    host.has_turn = false;  // Settle gives it the last turn, if it has more
+    host.turn.reset();  // Settle gives it the last turn, if it has more
     const auto first = host.line.begin();
     BERTH_CHECK(first != host.line.end());  // who has a turn waits
     const ProviderId node = first->second;
@@ -82,9 +82,11 @@ void SnapshotSlots::Settle(const std::string& name) {
   const auto found = hosts_.find(name);
   Host& host = found->second;
   const bool may_have_turn = !host.line.empty() && host.slots < host_max_;
-  if (may_have_turn && !host.has_turn) turns_.push_back(name);
-  if (!may_have_turn && host.has_turn) turns_.remove(name);
-  host.has_turn = may_have_turn;
+  if (may_have_turn && !host.turn) host.turn = turns_.insert(turns_.end(), name);
+  if (!may_have_turn && host.turn) {
+    turns_.erase(*host.turn);
+    host.turn.reset();
+  }
   if (host.slots == 0 && host.line.empty()) hosts_.erase(found);
 }
 

@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <list>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -38,10 +39,11 @@ class SnapshotSlots {
   int waiting() const { return static_cast<int>(waiting_.size()); }
 
  private:
+  using Turns = std::list<std::string>;
   struct Host {
     size_t slots = 0;                               // of its nodes
     std::map<int64_t, placement::ProviderId> line;  // its nodes that wait, by when they came
-    bool has_turn = false;                          // it is in turns_
+    std::optional<Turns::iterator> turn;            // its place in turns_, if it has one
   };
   struct Slot {
     std::string host;
@@ -65,7 +67,7 @@ class SnapshotSlots {
   std::map<placement::ProviderId, Slot> slots_;     // by node
   std::map<placement::ProviderId, Place> waiting_;  // by node
   std::map<std::string, Host> hosts_;               // that have slots or waiting nodes
-  std::list<std::string> turns_;  // the hosts whose nodes wait and may have another slot
+  Turns turns_;  // the hosts whose nodes wait and may have another slot
 };
 
 }  // namespace berth::services
