@@ -192,10 +192,11 @@ void MeasurePlacement(const placement::Ledger* ledger, const Workers* workers,
     MeasureClasses(*state, samples);
     samples->Gauge("worker_queue_length", "Searches and lists that wait for a worker.",
                    workers->queue_length());
-    samples->Counter("worker_refusals_total",
-                     "Searches, lists and more that were refused because their caller had too many "
-                     "of them waiting for a worker.",
-                     static_cast<double>(workers->refused_count()));
+    samples->Counter(
+        "worker_refusals_total",
+        "Work that was refused because too much of its kind waited for a worker: calls of "
+        "those with too many waiting, and turns of watches and trackers, which come later.",
+        static_cast<double>(workers->refused_count()));
     sessions->Measure(samples);
   });
 }
