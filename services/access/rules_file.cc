@@ -10,10 +10,12 @@
 #include <cstring>
 #include <memory>
 #include <sstream>
+#include <tuple>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/strip.h"
@@ -38,15 +40,18 @@ absl::Status At(const toml::value& value, const absl::Status& status) {
 struct Entry {
   std::string key;
   const toml::value* value;
+  int64_t line;
 };
 
 // The entries of `table` in the order of the file, so that the first fault is the first in the file.
 std::vector<Entry> EntriesOf(const toml::value& table) {
   std::vector<Entry> entries;
-  for (const auto& [key, value] : table.as_table()) entries.push_back({key, &value});
+  for (const auto& [key, value] : table.as_table()) {
+    // toml11 counts the lines from the begin of the file each time that it is asked.
+    entries.push_back({key, &value, static_cast<int64_t>(value.location().line())});
+  }
   std::sort(entries.begin(), entries.end(), [](const Entry& a, const Entry& b) {
-    return std::pair(a.value->location().line(), a.key) <
-           std::pair(b.value->location().line(), b.key);
+    return std::tie(a.line, a.key) < std::tie(b.line, b.key);
   });
   return entries;
 }
@@ -236,6 +241,62 @@ absl::StatusOr<AccessRules> RulesIn(const toml::value& whole) {
   return rules;
 }
 
+// Looks through a text of TOML for brackets and dots that are no part of a text or a comment.
+class Shape {
+ public:
+  // A fault if brackets are nested deeper, or keys have more parts, than toml11 can take: it calls
+  // itself for each. The message begins with the line.
+  absl::Status Check(absl::string_view text) {
+    for (size_t i = 0; i < text.size(); ++i) {
+      if (!quote_.empty()) {
+        i = AfterQuoted(text, i);
+        continue;
+      }
+      if (text[i] == '#') i = std::min(text.find('\n', i), text.size());
+      if (i == text.size()) break;
+      if (text[i] == '"' || text[i] == '\'') {
+        const absl::string_view three = text.substr(i, 3);
+        const bool is_long = three == "\"\"\"" || three == "\'\'\'";
+        quote_ = three.substr(0, is_long ? 3 : 1);
+        i += quote_.size() - 1;
+      }
+      BERTH_RETURN_IF_ERROR(Note(text[i]));
+    }
+    return absl::OkStatus();
+  }
+
+ private:
+  static constexpr int kMost = 32;
+
+  // The last character that was looked at: the end of the text in quotes, or `i`.
+  size_t AfterQuoted(absl::string_view text, size_t i) {
+    if (text[i] == '\\' && quote_.front() == '"') return i + 1;
+    if (text[i] == '\n') ++line_;
+    if (!absl::StartsWith(text.substr(i), quote_)) return i;
+    const size_t end = i + quote_.size() - 1;
+    quote_ = absl::string_view();
+    return end;
+  }
+
+  absl::Status Note(char c) {
+    if (c == '\n') {
+      ++line_;
+      dots_ = 0;
+    }
+    if (c == '[' || c == '{') ++depth_;
+    if ((c == ']' || c == '}') && depth_ > 0) --depth_;
+    if (c == '.') ++dots_;
+    if (depth_ <= kMost && dots_ <= kMost) return absl::OkStatus();
+    return absl::InvalidArgumentError(absl::StrCat(
+        line_, depth_ > kMost ? ": brackets are nested too deeply" : ": too many dots in a line"));
+  }
+
+  absl::string_view quote_;  // of the text that has begun; empty: none has
+  int64_t line_ = 1;
+  int depth_ = 0;
+  int dots_ = 0;  // in this line
+};
+
 // The first line of what toml11 says, without its own marks.
 std::string WordsOf(const std::exception& error) {
   absl::string_view words = error.what();
@@ -275,6 +336,9 @@ absl::StatusOr<AccessRules> ParseRules(absl::string_view text, absl::string_view
     return absl::InvalidArgumentError(absl::StrCat(
         file, ":1: is empty: to limit nothing, remove the file or leave a comment in it"));
   }
+  if (const absl::Status shape = Shape().Check(text); !shape.ok()) {
+    return absl::InvalidArgumentError(absl::StrCat(file, ":", shape.message()));
+  }
   try {
     std::istringstream stream((std::string(text)));
     const toml::value whole = toml::parse(stream, std::string(file));
@@ -285,7 +349,7 @@ absl::StatusOr<AccessRules> ParseRules(absl::string_view text, absl::string_view
     return absl::InvalidArgumentError(
         absl::StrCat(file, ":", error.location().line(), ": ", WordsOf(error)));
   } catch (const std::exception& error) {  // toml11 throws others for numbers
-    return absl::InvalidArgumentError(absl::StrCat(file, ": ", WordsOf(error)));
+    return absl::InvalidArgumentError(absl::StrCat(file, ":1: ", WordsOf(error)));
   }
 }
 

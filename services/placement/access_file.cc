@@ -42,22 +42,23 @@ absl::Status AccessFile::Read(bool identified) {
 
 void AccessFile::ReadAgain() {
   absl::StatusOr<RulesInForce> rules = LoadRules(setting_);
+  const RulesInForcePtr old = policy_->rules();
+  if (rules.ok() && rules->file.empty() && !old->file.empty()) {
+    // It may only be on its way: whoever writes it may have moved it aside.
+    rules = absl::FailedPreconditionError(absl::StrCat(
+        old->file, ": is gone: to limit nothing, leave a comment in it, or start placement again"));
+  }
   if (!rules.ok()) {
     policy_->SetFault(std::string(rules.status().message()));
     Log(LogLevel::kWarning, "the access file is refused, and the rules stay as they are",
         {{"why", std::string(rules.status().message())}, {"digest", policy_->rules()->digest}});
     return;
   }
-  const RulesInForcePtr old = policy_->rules();
-  if (rules->file.empty() && old->file.empty()) return;
+  policy_->SetFault("");
+  if (rules->file.empty()) return;
   const bool same = rules->file == old->file && rules->digest == old->digest;
   rules->since = same ? old->since : absl::Now();
-  if (rules->file.empty()) {
-    Log(LogLevel::kWarning, "the access file is gone, and nothing is limited any more",
-        {{"file", old->file}});
-  } else {
-    Tell(*rules, same ? "the access file has not changed" : "the access file is in force");
-  }
+  Tell(*rules, same ? "the access file has not changed" : "the access file is in force");
   policy_->Put(*std::move(rules));
 }
 

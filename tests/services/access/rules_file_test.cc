@@ -156,6 +156,34 @@ TEST(RulesFileTest, EachFaultIsToldWithItsLine) {
   }
 }
 
+// toml11 calls itself for each bracket and for each part of a key.
+TEST(RulesFileTest, WhatIsNestedTooDeeplyIsRefused) {
+  const std::string most(kRulesFileBytesMax - 20, '[');
+  for (const std::string& text : {"\ndenied = " + most, "\ndenied = {a=" + std::string(33, '{'),
+                                  "\n" + std::string(kRulesFileBytesMax / 2, '.')}) {
+    const auto rules = ParseRules(text, "f");
+    EXPECT_THAT(std::string(rules.status().message()), StartsWith("f:2: ")) << text.substr(0, 30);
+  }
+  // Texts and comments may have what they like.
+  const std::string brackets(100, '[');
+  EXPECT_TRUE(ParseRules("# " + brackets + "\n[[denied]]\nidentity = \"reader/a\"\nreason = \"" +
+                             brackets + "\\\"" + brackets + "\"\n",
+                         "f")
+                  .ok());
+}
+
+TEST(RulesFileTest, ManyEntriesAreReadInTheirOrder) {
+  std::string text = "[rates]\n";
+  for (int i = 0; i < 5'000; ++i) {
+    absl::StrAppend(&text, "\"reader/r", i, "\" = {calls_per_second = 1, burst = 1}\n");
+  }
+  const auto good = ParseRules(text, "f");
+  ASSERT_TRUE(good.ok()) << good.status();
+  EXPECT_EQ(good->rates.size(), 5'000u);
+  const auto bad = ParseRules(text + "\"boss/a\" = {calls_per_second = 1, burst = 1}\n", "f");
+  EXPECT_THAT(std::string(bad.status().message()), StartsWith("f:5002: "));
+}
+
 TEST(RulesFileTest, OfSeveralFaultsTheFirstInTheFileIsTold) {
   const auto rules =
       ParseRules("[scheduler.b]\nx = 1\n[scheduler.a]\ny = 1\n[rates]\nz = 1\n", "f");
