@@ -1,4 +1,5 @@
-// berth-bench: the load of tests/bench/run, one measurement per call, told as one line of JSON.
+// berth-bench: the load of tests/bench/run, one measurement per call, told as one line of JSON. With
+// certificates if the environment has them (credentials.h).
 #include <string>
 
 #include "CLI/CLI.hpp"
@@ -14,7 +15,9 @@ using Run = int (*)(const Settings&);
 int Main(int argc, char** argv) {
   Settings settings;
   Run chosen = nullptr;
-  CLI::App app("The load of tests/bench/run.");
+  CLI::App app(
+      "The load of tests/bench/run. Calls over mutual TLS if BERTH_TLS_CERTIFICATE, BERTH_TLS_KEY, "
+      "BERTH_TLS_CA and BERTH_TRUST_DOMAIN are set.");
   app.require_subcommand(1);
   const auto add = [&](const char* name, const char* what, Run run) {
     CLI::App* command = app.add_subcommand(name, what);
@@ -22,6 +25,7 @@ int Main(int argc, char** argv) {
     command->add_option("--address", settings.address);
     command->add_option("--hosts", settings.hosts);
     command->add_option("--in-flight", settings.in_flight);
+    command->add_option("--connections", settings.connections);
     command->add_option("--seconds", settings.seconds);
     command->add_option("--rate", settings.rate);
     command->add_option("--limit", settings.limit);

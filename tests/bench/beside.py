@@ -23,8 +23,8 @@ from typing import Any, Callable, NamedTuple
 
 import gate
 import kept_ids
-from measure import (HOSTS, LIMIT, MANY_HOSTS, SCHEDULERS, TREES, WATCHERS, measure_search, start_again,
-                     tracker_resident_kib)
+from connections import tracker_resident_kib
+from measure import HOSTS, LIMIT, MANY_HOSTS, SCHEDULERS, TREES, WATCHERS, measure_search, start_again
 from verdict import HIGHER, LOWER, ROUNDS_MIN, Row, fallen, judged
 from world import World, allow_many_connections, program, say
 

@@ -17,8 +17,8 @@
 #include "grpcpp/completion_queue.h"
 #include "grpcpp/create_channel.h"
 #include "grpcpp/generic/generic_stub.h"
-#include "grpcpp/security/credentials.h"
 #include "grpcpp/support/byte_buffer.h"
+#include "tests/bench/credentials.h"
 
 namespace berth::bench {
 namespace {
@@ -48,13 +48,14 @@ class Loop {
       // Else all channels would use one connection.
       arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
       arguments.SetMaxReceiveMessageSize(kMessageBytesMax);
-      stubs_.push_back(std::make_unique<grpc::GenericStub>(grpc::CreateCustomChannel(
-          options.address, grpc::InsecureChannelCredentials(), arguments)));
+      channels_.push_back(grpc::CreateCustomChannel(options.address, LoadCredentials(), arguments));
+      stubs_.push_back(std::make_unique<grpc::GenericStub>(channels_.back()));
     }
     for (size_t i = 0; i < slots_.size(); ++i) slots_[i].stub = stubs_[i % stubs_.size()].get();
   }
 
   LoopResult Run() {
+    AwaitConnections();
     std::thread reaper([this] { Reap(); });
     {
       std::unique_lock<std::mutex> lock(mutex_);
@@ -73,6 +74,14 @@ class Loop {
   }
 
  private:
+  // Calls of channels that cannot connect fail later.
+  void AwaitConnections() {
+    for (const auto& channel : channels_) channel->GetState(/*try_to_connect=*/true);
+    const auto deadline = absl::ToChronoTime(absl::Now() + options_.call_limit);
+    for (const auto& channel : channels_) {
+      if (!channel->WaitForConnected(deadline)) return;
+    }
+  }
   bool MayStart() const {
     return started_ < options_.calls_max && absl::Now() - begun_ < options_.duration;
   }
@@ -198,6 +207,7 @@ class Loop {
   }
 
   const LoopOptions& options_;
+  std::vector<std::shared_ptr<grpc::Channel>> channels_;
   std::vector<std::unique_ptr<grpc::GenericStub>> stubs_;
   grpc::CompletionQueue queue_;
   std::mutex mutex_;  // guards what follows

@@ -4,7 +4,8 @@
 // shares with what it measures: one thread receives all of it and begins what comes next. A call's
 // time runs from its start until its reply is there, before anybody looks into it. At a given rate
 // another thread begins them, half a millisecond at most after they are due, and a call's time runs
-// from when it was due: who has to wait because others are slow waits, too.
+// from when it was due: who has to wait because others are slow waits, too. The connections are made
+// before, with LoadCredentials.
 #ifndef BERTH_TESTS_BENCH_CLOSED_LOOP_H_
 #define BERTH_TESTS_BENCH_CLOSED_LOOP_H_
 

@@ -1,9 +1,10 @@
 #!/usr/bin/python3
 """Measures placement against what it stands on and what it replaces, all in one run, the sides taking turns: claims
 against pgbench on the same tables and against OpenStack Placement, candidates against a bare gRPC echo of the same sizes,
-the search against a scan of memory. Prints a table of medians over the rounds and leaves summary.json.
+the search against a scan of memory, claims and trackers over mutual TLS against plain text. Prints a table of medians over
+the rounds and leaves summary.json.
 
-usage: measure.py BUILD OUTPUT [--rounds N] [--seconds N] [--full]
+usage: measure.py BUILD OUTPUT [--rounds N] [--seconds N] [--full | --tls]
 """
 
 import argparse
@@ -17,6 +18,7 @@ import sys
 import tempfile
 import time
 
+import connections
 import gate
 import kept_ids
 import openstack
@@ -34,7 +36,6 @@ OPENSTACK_CLAIM_CONNECTIONS, OPENSTACK_SEARCH_CONNECTIONS = 8, 4
 OPENSTACK_SEARCH_SECONDS = 12  # one search takes seconds
 REGISTERED, OPENSTACK_REGISTERED = 5_000, 200
 WATCHERS = 1_000
-TRACKERS_FIRST, TRACKERS = 500, 2_000
 SCHEDULERS = 32
 # Measurements whose every operation leaves a consumer.
 CLAIMING = ("claims", "hot_claims", "bulk_claims", "claims_at_half", "claims_at_1700", "watched_claims")
@@ -258,30 +259,6 @@ def measure_resident(options, name, hosts, load, *search):
                 f"resident_{name}_just_loaded_mib": round(loaded / 2**20, 1), f"load_{name}_s": started}
 
 
-def tracker_resident_kib(world):
-    """What another connected tracker costs in memory, once there are some."""
-    connected, resident = [], []
-    for first, count in ((0, TRACKERS_FIRST), (TRACKERS_FIRST, TRACKERS)):
-        connected.append(subprocess.Popen(
-            [world.load_build / "tests/bench/berth-stream-bench", "--address", world.address, "trackers", "--first", str(first),
-             "--count", str(count)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True))
-        told = json.loads(connected[-1].stdout.readline())
-        if told["done"] != count:
-            sys.exit(f"not all trackers were welcomed: {told}")
-        resident.append(world.resident_bytes())
-    for process in connected:
-        process.communicate()
-        if process.returncode != 0:
-            sys.exit("not all trackers stayed connected")
-    return round((resident[1] - resident[0]) / 1024 / TRACKERS, 1)
-
-
-def measure_trackers(options):
-    with World(options.build) as world:
-        say(f"connecting {TRACKERS} trackers")
-        return {"tracker_resident_kib": tracker_resident_kib(world)}
-
-
 def measure_haul(options):
     """Rates of every step of the long haul."""
     with World(options.build) as world:
@@ -356,6 +333,20 @@ def ratios(figures):
     return found
 
 
+def write_summary(path, summary):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(summary, indent=1) + "\n")
+
+
+def measure_tls(options, figures):
+    load_before = round(os.getloadavg()[0], 2)
+    summary = connections.measure(options, figures) | connections.ratios(figures)
+    write_summary(options.output / "tls.json", summary | {"load_before": load_before, "figures": figures.found})
+    print(f"{os.cpu_count()} cores, shared with the load; load before {load_before}; {options.rounds} rounds of "
+          f"{options.seconds} s")
+    show(figures.found, summary, connections.verdicts(summary))
+
+
 def main():
     allow_many_connections()
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -365,16 +356,20 @@ def main():
     parser.add_argument("--seconds", type=int, default=2, help="of each measurement")
     parser.add_argument("--full", action="store_true",
                         help=f"{MANY_HOSTS} trees, OpenStack's gate and {HAUL_CLAIMS} claims as well: some minutes more")
+    parser.add_argument("--tls", action="store_true", help="only what mutual TLS costs: two minutes; leaves tls.json")
     options = parser.parse_args()
     begun = time.monotonic()
     figures = Figures()
+    if options.tls:
+        return measure_tls(options, figures)
     sizes, machine, claimed = measure(options, figures)
     gate.measure(options, figures)
     kept_ids.measure(options, figures)
     measure_choice(options, figures)
     measure_trees(options, figures)
     summary = measure_processes(options, figures) | measure_start(options, figures)
-    summary |= measure_resident(options, "10k", HOSTS, "load-hosts", "--limit", LIMIT) | measure_trackers(options)
+    summary |= measure_resident(options, "10k", HOSTS, "load-hosts", "--limit", LIMIT)
+    summary |= connections.measure(options, figures) | connections.ratios(figures)
     say(f"searching {MANY_HOSTS} hosts in memory")
     search = measure_search(options.build)
     summary |= ratios(figures) | gate.ratios(figures) | {"search_100k_us": search["flat_100_us"], "search_100k_alone": search}
@@ -383,12 +378,11 @@ def main():
         gate.replay(options, figures)
         summary |= gate.replay_ratios(figures) | measure_haul(options)
     summary |= {"claims_checked": claimed, "sizes": sizes, "machine": machine, "figures": figures.found}
-    options.output.mkdir(parents=True, exist_ok=True)
-    (options.output / "summary.json").write_text(json.dumps(summary, indent=1) + "\n")
+    write_summary(options.output / "summary.json", summary)
     print(f"{HOSTS} hosts of 3 classes; {machine['cores']} cores, shared with the load; load before {machine['load_before']}; "
           f"PostgreSQL {machine['postgresql']}, fsync {machine['fsync']}, fdatasync {machine['fdatasync_us']} us; "
           f"{options.rounds} rounds of {options.seconds} s; {claimed} claims checked; {time.monotonic() - begun:.0f} s")
-    show(figures.found, sizes, summary)
+    show(figures.found, summary, connections.verdicts(summary))
     if summary["claims_vs_pgbench"] < CLAIMS_RATIO_MIN or summary["candidates_10k_median_vs_echo"] > CANDIDATES_RATIO_MAX:
         sys.exit("too slow: see tests/bench/measure.py for what is expected")
 

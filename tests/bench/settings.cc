@@ -19,7 +19,8 @@ LoopOptions Making(const Settings& settings, const std::string& method, int64_t 
   loop.address = settings.address;
   loop.method = absl::StrCat(kService, method);
   loop.in_flight = in_flight;
-  loop.connections = std::min(in_flight, kConnectionsMax);
+  loop.connections =
+      settings.connections > 0 ? settings.connections : std::min(in_flight, kConnectionsMax);
   loop.calls_max = count;
   return loop;
 }

@@ -15,6 +15,7 @@ struct Settings {
   std::string address;
   int64_t hosts = 10'000;
   int in_flight = 1;
+  int connections = 0;  // 0: one for each in flight, but at most four
   double seconds = 2;
   double rate = 0;  // 0: as fast as answers come
   int limit = 100;  // 0: none

@@ -1,5 +1,5 @@
 // berth-stream-bench: what those cost that stay connected, and how soon they are told; one measurement
-// per call, told as one line of JSON.
+// per call, told as one line of JSON. With certificates if the environment has them (credentials.h).
 #include <algorithm>
 #include <chrono>
 #include <condition_variable>
@@ -16,6 +16,7 @@
 #include "berth/placement/v1/watch.pb.h"
 #include "nlohmann/json.hpp"
 #include "tests/bench/closed_loop.h"
+#include "tests/bench/credentials.h"
 #include "tests/bench/requests.h"
 #include "tests/bench/streams.h"
 
@@ -40,6 +41,7 @@ struct Settings {
   int64_t watchers_of_all = 0;
   int64_t trackers = 0;
   int64_t first_tracker = 0;
+  std::string ca_key;
   int in_flight = 64;
   double seconds = 2;
   int pause_ms = 500;
@@ -144,11 +146,13 @@ int Elsewhere(const Settings& settings) {
 // standard input ends.
 int Trackers(const Settings& settings) {
   std::vector<std::string> requests;
+  std::vector<std::string> hosts;
   for (int64_t i = 0; i < settings.trackers; ++i) {
     const int64_t number = settings.first_tracker + i;
+    hosts.push_back(HostName(number));
     pb::SessionRequest request;
     pb::Hello* const hello = request.mutable_hello();
-    hello->set_host(HostName(number));
+    hello->set_host(hosts.back());
     hello->set_binary("berth-tracker");
     hello->set_incarnation(HostUuid(kHotHost - number));
     hello->set_machine_id(HostName(number));
@@ -162,6 +166,7 @@ int Trackers(const Settings& settings) {
   options.method = kSessionMethod;
   options.connections = static_cast<int>(settings.trackers);
   options.half_close = false;
+  options.credentials = TrackerCredentials(hosts, settings.ca_key);
   const Streams trackers(options, requests);
   const absl::Time until = absl::Now() + kWelcomedWithin;
   StreamCounts counts = trackers.counts();
@@ -180,7 +185,9 @@ int Trackers(const Settings& settings) {
 
 int Main(int argc, char** argv) {
   Settings settings;
-  CLI::App app("What those cost that stay connected, and how soon they are told.");
+  CLI::App app(
+      "What those cost that stay connected, and how soon they are told. Calls over mutual TLS if "
+      "BERTH_TLS_CERTIFICATE, BERTH_TLS_KEY, BERTH_TLS_CA and BERTH_TRUST_DOMAIN are set.");
   app.require_subcommand(1);
   app.fallthrough();
   app.add_option("--address", settings.address)->required();
@@ -196,6 +203,9 @@ int Main(int argc, char** argv) {
   CLI::App* trackers = app.add_subcommand("trackers", "Trackers that are connected and silent");
   trackers->add_option("--count", settings.trackers)->required();
   trackers->add_option("--first", settings.first_tracker, "The number of the first one's host");
+  trackers->add_option(
+      "--ca-key", settings.ca_key,
+      "With certificates: the private key of BERTH_TLS_CA, which issues one to each");
   CLI11_PARSE(app, argc, argv);
   if (trackers->parsed()) return Trackers(settings);
   return elsewhere->parsed() ? Elsewhere(settings) : Claims(settings);

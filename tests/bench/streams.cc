@@ -6,9 +6,9 @@
 
 #include "grpcpp/create_channel.h"
 #include "grpcpp/generic/generic_stub.h"
-#include "grpcpp/security/credentials.h"
 #include "grpcpp/support/byte_buffer.h"
 #include "grpcpp/support/client_callback.h"
+#include "tests/bench/credentials.h"
 
 namespace berth::bench {
 namespace {
@@ -123,8 +123,9 @@ Streams::Streams(const StreamOptions& options, const std::vector<std::string>& r
   for (int c = 0; c < options.connections; ++c) {
     grpc::ChannelArguments arguments;
     arguments.SetInt("bench.connection", c);  // else all would share one
-    channels.push_back(
-        grpc::CreateCustomChannel(options.address, grpc::InsecureChannelCredentials(), arguments));
+    channels.push_back(grpc::CreateCustomChannel(
+        options.address, options.credentials.empty() ? LoadCredentials() : options.credentials[c],
+        arguments));
   }
   for (size_t i = 0; i < requests.size(); ++i) {
     impl_->Open(channels[i % channels.size()], requests[i]);

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "absl/strings/string_view.h"
+#include "grpcpp/security/credentials.h"
 
 namespace berth::bench {
 
@@ -28,6 +29,8 @@ struct StreamOptions {
   std::string method;  // /package.Service/Method
   // The streams take turns on them.
   int connections = 1;
+  // Of each connection; empty: LoadCredentials for all.
+  std::vector<std::shared_ptr<grpc::ChannelCredentials>> credentials;
   // Whether the first message is the last that is sent.
   bool half_close = true;
   // May be empty; called from gRPC's threads.

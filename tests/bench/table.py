@@ -11,6 +11,10 @@ LINES = (
     ("claims_with_few_ids", "claims with a request id, few ids kept, {} in flight", "per_second", "/s"),
     ("claims_without_ids", "claims beside a day of request ids, {} in flight", "per_second", "/s"),
     ("claims_with_ids", "the same, each with a request id, {} in flight", "per_second", "/s"),
+    ("plain_claims", "claims beside those over TLS, {} in flight", "per_second", "/s"),
+    ("tls_claims", "claims over mutual TLS, {} in flight", "per_second", "/s"),
+    ("plain_clients", "claims of {} clients, each with a connection", "per_second", "/s"),
+    ("tls_clients", "the same over mutual TLS, {} clients", "per_second", "/s"),
     ("bulk_claims", "claims, 64 in a message, {} messages in flight", "per_second", "/s"),
     ("bulk_claims_1k", "the same on 1,000 hosts, {} messages in flight", "per_second", "/s"),
     ("pairs", "claims that are released at once, {} in flight", "per_second", "/s"),
@@ -104,6 +108,11 @@ RATIOS = (
     ("resident_100k_trees_mib", "memory with 100,000 trees of seven providers, MiB"),
     ("resident_100k_trees_just_loaded_mib", "the same just after they were loaded, MiB"),
     ("tracker_resident_kib", "memory for each of 2,000 more connected trackers, KiB"),
+    ("tls_tracker_resident_kib", "the same over mutual TLS, KiB"),
+    ("tls_claims_64_vs_plain", "claims over mutual TLS : plain text, 64 in flight"),
+    ("tls_claims_512_vs_plain", "claims over mutual TLS : plain text, 512 in flight"),
+    ("tls_clients_64_vs_plain", "the same, 64 clients, each with a connection"),
+    ("tls_clients_512_vs_plain", "the same, 512 clients, each with a connection"),
     ("haul_last_vs_first", "the last 100,000 of 2,000,000 claims : the first"),
 )
 
@@ -116,15 +125,18 @@ def row(what, figures, key, unit):
           f"{max(values):>8,.{digits}f} {cpu['client']:>9,.0f} {cpu['placement']:>9,.0f} {cpu['postgresql']:>10,.0f}")
 
 
-def show(found, sizes, summary):
+def show(found, summary, verdicts):
+    """`verdicts`: what follows a ratio that has a promise, by its name."""
     print(f"{'':<58} {'median':>10} {'':<3} {'least .. most':>18} {'us of CPU for each: client, server, PostgreSQL':>29}")
-    best = (summary["claims_best"], summary["pgbench_best"])
+    best = (summary.get("claims_best"), summary.get("pgbench_best"))
     for kind, what, key, unit in LINES:
         names = [name for name in found if name.split(".")[0] == kind]
         for name in sorted(names, key=lambda n: int(n.split(".")[1])):
             row(what.format(name.split(".")[1]) + (" (best)" if name in best else ""), found[name], key, unit)
-    print(f"{'a search asks in ' + str(sizes['request_bytes']) + ' B and is answered in':<58} {sizes['answer_bytes']:>10,} B")
-    print(f"{'which its client decodes in':<58} {sizes['decode_us']:>10,.0f} us")
+    if sizes := summary.get("sizes"):
+        print(f"{'a search asks in ' + str(sizes['request_bytes']) + ' B and is answered in':<58} {sizes['answer_bytes']:>10,} B")
+        print(f"{'which its client decodes in':<58} {sizes['decode_us']:>10,.0f} us")
     for name, what in RATIOS:
         if name in summary:
-            print(f"{what:<58} {summary[name]:>10,.{2 if abs(summary[name]) >= 0.1 else 4}f}")
+            verdict = f"  ({verdicts[name]})" if name in verdicts else ""
+            print(f"{what:<58} {summary[name]:>10,.{2 if abs(summary[name]) >= 0.1 else 4}f}{verdict}")

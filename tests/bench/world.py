@@ -12,6 +12,8 @@ import tempfile
 import time
 
 HERE = pathlib.Path(__file__).resolve().parent
+ISSUE = HERE.parents[1] / "deploy/certificates/issue"
+TRUST_DOMAIN = "berth.bench"
 START_LIMIT_SECONDS = 60
 
 
@@ -115,14 +117,39 @@ class Placement(Started):
         return 1024 * int(status.split("VmRSS:")[1].split()[0])
 
 
+class Certificates:
+    """A CA in `directory`, with certificates for placement and for the load, which calls as an admin."""
+
+    def __init__(self, directory):
+        for role, name in (("placement", "one"), ("admin", "load")):
+            subprocess.run([ISSUE, directory, TRUST_DOMAIN, role, name], check=True, stdout=subprocess.DEVNULL)
+        self.directory = directory
+        # Of a CA that issues certificates to trackers.
+        self.ca_key = directory / "ca.key"
+
+    def _settings(self, who):
+        return {"tls-certificate": self.directory / f"{who}.crt", "tls-key": self.directory / f"{who}.key",
+                "tls-ca": self.directory / "ca.crt", "trust-domain": TRUST_DOMAIN}
+
+    def placement_arguments(self):
+        return [f"--{name}={value}" for name, value in self._settings("placement-one").items()]
+
+    def load_environment(self):
+        return {"BERTH_" + name.upper().replace("-", "_"): str(value) for name, value in self._settings("admin-load").items()}
+
+
 class World(Placement):
     """A placement process with its private PostgreSQL, where other databases may stand beside its own. `load_build`: the
-    build of the load generator, if it is not that of placement."""
+    build of the load generator, if it is not that of placement. `over_tls`: all calls of placement are over mutual TLS."""
 
-    def __init__(self, build, load_build=None):
+    def __init__(self, build, load_build=None, over_tls=False):
         directory = pathlib.Path(tempfile.mkdtemp(prefix="berth-", dir="/tmp"))
         directory.chmod(0o755)
-        super().__init__(build, directory, "placement", f"--state-dir={directory}/state")
+        self.certificates = Certificates(directory / "ca") if over_tls else None
+        super().__init__(build, directory, "placement", f"--state-dir={directory}/state",
+                         *(self.certificates.placement_arguments() if over_tls else ()))
+        # For whatever calls placement.
+        self.environment = os.environ | (self.certificates.load_environment() if over_tls else {})
         self.load_build = pathlib.Path(load_build or build).resolve()
         self.programs = None
         self.replicas = []
@@ -180,7 +207,7 @@ class World(Placement):
     def measured(self, commands, read):
         """What `read` makes of the outputs of `commands`, with the CPU time that each party used for one operation."""
         before = self.cpu()
-        processes = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for command in commands]
+        processes = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=self.environment) for command in commands]
         outputs, client = [], 0.0
         for process in processes:
             outputs.append(process.stdout.read())

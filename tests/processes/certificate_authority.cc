@@ -60,6 +60,26 @@ std::string PemOf(EVP_PKEY* key) {
   return Drain(bio);
 }
 
+BIO* Reading(const std::string& text) {
+  return BIO_new_mem_buf(text.data(), static_cast<int>(text.size()));
+}
+
+EVP_PKEY* KeyIn(const std::string& pem) {
+  BIO* bio = Reading(pem);
+  EVP_PKEY* key = PEM_read_bio_PrivateKey(bio, nullptr, nullptr, nullptr);
+  BIO_free(bio);
+  if (key == nullptr) std::abort();
+  return key;
+}
+
+X509* CertificateIn(const std::string& pem) {
+  BIO* bio = Reading(pem);
+  X509* certificate = PEM_read_bio_X509(bio, nullptr, nullptr, nullptr);
+  BIO_free(bio);
+  if (certificate == nullptr) std::abort();
+  return certificate;
+}
+
 }  // namespace
 
 CertificateAuthority::CertificateAuthority(const std::string& name)
@@ -72,6 +92,9 @@ CertificateAuthority::CertificateAuthority(const std::string& name)
   X509_sign(certificate_, key_, EVP_sha256());
   pem_ = PemOf(certificate_);
 }
+
+CertificateAuthority::CertificateAuthority(const std::string& certificate, const std::string& key)
+    : key_(KeyIn(key)), certificate_(CertificateIn(certificate)), pem_(PemOf(certificate_)) {}
 
 CertificateAuthority::~CertificateAuthority() {
   X509_free(certificate_);

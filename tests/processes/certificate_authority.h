@@ -1,4 +1,4 @@
-// CertificateAuthority: a CA for tests, which issues good and bad certificates. Each CA has a key
+// CertificateAuthority: a CA for tests, which issues good and bad certificates. Each new CA has a key
 // of its own.
 #ifndef BERTH_TESTS_PROCESSES_CERTIFICATE_AUTHORITY_H_
 #define BERTH_TESTS_PROCESSES_CERTIFICATE_AUTHORITY_H_
@@ -35,6 +35,9 @@ struct IssuedCertificate {
 class CertificateAuthority {
  public:
   explicit CertificateAuthority(const std::string& name);
+  // An existing CA, from its certificate and its private key, both PEM. Ends the program if it cannot
+  // read them.
+  CertificateAuthority(const std::string& certificate, const std::string& key);
   ~CertificateAuthority();
   CertificateAuthority(const CertificateAuthority&) = delete;
   CertificateAuthority& operator=(const CertificateAuthority&) = delete;

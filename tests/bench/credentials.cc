@@ -1,0 +1,92 @@
+#include "tests/bench/credentials.h"
+
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "services/tls/certificates.h"
+#include "services/tls/tls.h"
+#include "tests/processes/certificate_authority.h"
+
+namespace berth::bench {
+namespace {
+
+using Credentials = std::shared_ptr<grpc::ChannelCredentials>;
+
+std::string Environment(const char* name) {
+  const char* const value = std::getenv(name);
+  return value == nullptr ? "" : value;
+}
+
+services::TlsSettings SettingsOfEnvironment() {
+  services::TlsSettings settings;
+  settings.files.certificate = Environment("BERTH_TLS_CERTIFICATE");
+  settings.files.key = Environment("BERTH_TLS_KEY");
+  settings.files.ca = Environment("BERTH_TLS_CA");
+  settings.trust_domain = Environment("BERTH_TRUST_DOMAIN");
+  return settings;
+}
+
+void Tell(bool wrong, const std::string& text) {
+  if (wrong) std::fprintf(stderr, "%s\n", text.c_str());
+}
+
+[[noreturn]] void Die(const absl::Status& status) {
+  std::fprintf(stderr, "%s\n", std::string(status.message()).c_str());
+  std::exit(1);
+}
+
+Credentials CredentialsFrom(const services::TlsSettings& settings) {
+  services::CertificateUse use;
+  use.client = true;
+  const auto tls = services::Tls::Open(settings, use, Tell);
+  if (!tls.ok()) Die(tls.status());
+  return (*tls)->ForChannel({services::kPlacementRole});
+}
+
+Credentials CredentialsOfEnvironment() {
+  const services::TlsSettings settings = SettingsOfEnvironment();
+  if (!settings.given()) return grpc::InsecureChannelCredentials();
+  services::PassOnGrpcLog(Tell);  // else gRPC writes a line for each connection
+  return CredentialsFrom(settings);
+}
+
+}  // namespace
+
+Credentials LoadCredentials() {
+  // Lives until the process has ended, because channels may.
+  static const auto* const credentials = new Credentials(CredentialsOfEnvironment());
+  return *credentials;
+}
+
+std::vector<Credentials> TrackerCredentials(const std::vector<std::string>& hosts,
+                                            const std::string& ca_key) {
+  const Credentials own = LoadCredentials();
+  services::TlsSettings settings = SettingsOfEnvironment();
+  if (!settings.given()) return std::vector<Credentials>(hosts.size(), own);
+  services::CertificateTexts files = settings.files;
+  files.key = ca_key;
+  const auto texts = services::ReadCertificateFiles(files);
+  if (!texts.ok()) Die(texts.status());
+  const testing::CertificateAuthority ca(texts->ca, texts->key);
+  std::string directory =
+      absl::StrCat(std::filesystem::temp_directory_path().string(), "/berth-XXXXXX");
+  if (mkdtemp(directory.data()) == nullptr)
+    Die(absl::InternalError("no directory for certificates"));
+  std::vector<Credentials> credentials;
+  for (const std::string& host : hosts) {
+    const auto issued = ca.Issue(
+        absl::StrCat("spiffe://", settings.trust_domain, "/", services::kTrackerRole, "/", host));
+    const auto paths = testing::WriteCertificates(directory, "tracker", issued, ca.pem());
+    settings.files = {paths.certificate, paths.key, paths.ca};
+    credentials.push_back(CredentialsFrom(settings));
+  }
+  std::filesystem::remove_all(directory);
+  return credentials;
+}
+
+}  // namespace berth::bench
