@@ -1,12 +1,13 @@
 #include "tests/fleet/change_watcher.h"
 
+#include "tests/processes/identity.h"
+
 namespace berth::fleet {
 
 namespace v1 = placement::v1;
 
 ChangeWatcher::ChangeWatcher(const std::string& target)
-    : stub_(v1::WatchService::NewStub(
-          grpc::CreateChannel(target, grpc::InsecureChannelCredentials()))) {
+    : stub_(v1::WatchService::NewStub(grpc::CreateChannel(target, e2e::CredentialsOf()))) {
   v1::WatchRequest request;
   request.add_kinds(v1::ENTITY_KIND_PROVIDER);
   stream_ = stub_->Watch(&context_, request);

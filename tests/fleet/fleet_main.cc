@@ -2,7 +2,7 @@
 // table, and writes summary.json.
 //
 // Ends with 1 if a host does not register, a change does not arrive, or the hosts do not come back
-// after placement was killed.
+// after placement was killed. A promise that is not kept is only told.
 #include <signal.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -24,9 +24,11 @@
 #include "absl/strings/str_format.h"
 #include "absl/time/clock.h"
 #include "nlohmann/json.hpp"
+#include "services/tls/tls.h"
 #include "tests/fleet/change_watcher.h"
 #include "tests/fleet/made_up_fleet.h"
 #include "tests/fleet/process_figures.h"
+#include "tests/processes/identity.h"
 #include "tests/processes/placement_server.h"
 #include "tests/processes/private_cluster.h"
 
@@ -37,6 +39,9 @@ constexpr absl::Duration kLook = absl::Milliseconds(20);  // between two looks
 constexpr absl::Duration kWarmUp = absl::Seconds(12);     // each host has sent a heartbeat by then
 // Threads of gRPC, libvirt and this program. A thread per host would be many more.
 constexpr int64_t kThreadsMax = 64;
+// What is promised of 9,000 hosts with certificates.
+constexpr absl::Duration kBackWithin = absl::Seconds(60);
+constexpr double kKibPerTrackerMax = 100;
 
 struct Settings {
   int hosts = 200;
@@ -68,7 +73,9 @@ class Measurement {
     const absl::Time begun = absl::Now();
     fleet_ = std::make_unique<MadeUpFleet>(MadeUpFleet::Options{
         settings_.hosts, settings_.connections, address_, scratch_.path() + "/hosts"});
-    figures_ = {{"hosts", settings_.hosts}, {"connections", settings_.connections}};
+    figures_ = {{"hosts", settings_.hosts},
+                {"connections", settings_.connections},
+                {"certificates", e2e::HaveCertificates()}};
     figures_["prepared_s"] = Seconds(absl::Now() - begun);
   }
 
@@ -174,7 +181,9 @@ bool Measurement::Kill() {
   if (!Await("back", back, (all * 99 + 99) / 100)) return false;
   figures_["killed_until_99_percent_back_s"] = Seconds(absl::Now() - begun);
   if (!Await("back", back, all)) return false;
-  figures_["killed_until_all_back_s"] = Seconds(absl::Now() - begun);
+  const absl::Duration took = absl::Now() - begun;
+  figures_["killed_until_all_back_s"] = Seconds(took);
+  figures_["killed_until_all_back_kept"] = took <= kBackWithin;
   return true;
 }
 
@@ -188,8 +197,9 @@ bool Measurement::Weigh() {
   const int64_t without = ResidentKib(alone->pid());
   figures_["placement_mib"] = static_cast<double>(with) / 1024;
   figures_["placement_without_trackers_mib"] = static_cast<double>(without) / 1024;
-  figures_["placement_kib_per_tracker"] =
-      static_cast<double>(with - without) / static_cast<double>(settings_.hosts);
+  const double each = static_cast<double>(with - without) / static_cast<double>(settings_.hosts);
+  figures_["placement_kib_per_tracker"] = each;
+  figures_["placement_kib_per_tracker_kept"] = each <= kKibPerTrackerMax;
   figures_["hosts_kib_per_host"] =
       static_cast<double>(ResidentKib(getpid())) / static_cast<double>(settings_.hosts);
   return true;
@@ -215,7 +225,16 @@ int Main(int argc, char** argv) {
       ->check(CLI::PositiveNumber);
   app.add_option("--limit", settings.limit_seconds, "For each step, in s");
   app.add_option("--out", settings.directory, "Directory of summary.json");
+  bool certificates = false;
+  app.add_flag("--certificates", certificates,
+               "All connect over mutual TLS; each host with a certificate and a connection of its "
+               "own, whatever --connections says");
   CLI11_PARSE(app, argc, argv);
+  if (certificates) {
+    setenv("BERTH_TEST_CERTIFICATES", "1", 1);
+    services::PassOnGrpcLog([](bool, const std::string&) {});  // else a line for each handshake
+  }
+  if (e2e::HaveCertificates()) settings.connections = settings.hosts;
   settings.connections = std::min(settings.connections, settings.hosts);
   settings.changes = std::min(settings.changes, settings.hosts);
   AllowManyFiles();

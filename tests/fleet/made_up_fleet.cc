@@ -11,6 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/time/clock.h"
+#include "tests/processes/identity.h"
 #include "tracker/ground/boot_clock.h"
 #include "tracker/ground/check.h"
 #include "tracker/ground/uuid.h"
@@ -51,6 +52,8 @@ Uplink::Callbacks Silent() {
 }  // namespace
 
 MadeUpFleet::MadeUpFleet(const Options& options) : options_(options) {
+  // A certificate is that of one host.
+  BERTH_CHECK(!e2e::HaveCertificates() || options_.connections == options_.hosts);
   const std::string xml = options_.directory + "/host.xml";
   Write(xml, kHostXml);
   for (int i = 0; i < options_.hosts; ++i) hosts_.push_back(MakeHost(i, "test://" + xml));
@@ -81,6 +84,7 @@ std::unique_ptr<MadeUpFleet::Host> MadeUpFleet::MakeHost(int number, const std::
   options.surroundings.state_path = absl::StrCat(options_.directory, "/", number);
   options.surroundings.host_address = "127.0.0.1";
   options.host = host->configuration.name;
+  host->credentials = e2e::CredentialsOf("tracker/" + options.host);
   // The tracker makes such a file itself, but slowly, because the file has to outlast a crash.
   Write(absl::StrCat(options.surroundings.state_path, "/", tracker::kIdentityFileName),
         tracker::Uuid::Random().ToString() + "\n");
@@ -95,7 +99,10 @@ void MadeUpFleet::Connect() {
   options.version = "fleet";
   options.started_at = absl::Now();
   std::vector<std::shared_ptr<grpc::Channel>> channels;
-  for (int i = 0; i < options_.connections; ++i) channels.push_back(Uplink::OpenChannel(options));
+  for (int i = 0; i < options_.connections; ++i) {
+    options.credentials = hosts_[i]->credentials;
+    channels.push_back(Uplink::OpenChannel(options));
+  }
   for (size_t i = 0; i < hosts_.size(); ++i) {
     Host& host = *hosts_[i];
     options.channel = channels[i % channels.size()];

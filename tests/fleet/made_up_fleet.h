@@ -1,5 +1,6 @@
 // MadeUpFleet: many hosts in one process, each with the product's own node, account and uplink, over
-// libvirt's test driver.
+// libvirt's test driver. With certificates (tests/processes/identity.h) each host calls as
+// tracker/HOST.
 //
 // Owns the hosts, the channels and the threads that libvirt needs, but no thread per host. For one
 // thread.
@@ -22,12 +23,13 @@ class MadeUpFleet {
  public:
   struct Options {
     int hosts = 200;
-    int connections = 200;  // the uplinks share them
+    int connections = 200;  // the uplinks share them; with certificates one for each host
     std::string target;     // placement's address
     std::string directory;  // for the state of the hosts
   };
 
-  // Makes the hosts and runs a pass over each. Ends the program if a pass fails.
+  // Makes the hosts with their certificates, and runs a pass over each. Ends the program if a pass
+  // fails.
   explicit MadeUpFleet(const Options& options);
   // Ends the sessions.
   ~MadeUpFleet();
@@ -53,6 +55,7 @@ class MadeUpFleet {
     std::unique_ptr<tracker::Node> node;
     std::unique_ptr<tracker::Uplink> uplink;  // goes before the node
     tracker::NodeConfiguration configuration;
+    std::shared_ptr<grpc::ChannelCredentials> credentials;
     bool registered = false;
   };
 
