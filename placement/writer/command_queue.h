@@ -1,10 +1,10 @@
 // CommandQueue: the commands that wait for a batch, and a list of those that the writer has taken.
 //
-// Actors take turns (FairQueue), of kQuantum consumers each (WeightOf), so that none of them can
-// fill the queue for the others, neither by many commands nor by large ones. Commands
-// from the sessions of trackers come after those of other callers and of the process itself, and
-// imports come last. So the commands of one actor are taken in the order in which they came, but
-// for sessions and imports, and those of different actors in no order that anybody may rely on.
+// Actors take turns (FairQueue) of kQuantum consumers each (WeightOf), so that none of them can keep
+// the others waiting, neither by many commands nor by large ones. Commands from the sessions of
+// trackers come after those of other callers and of the process itself, and imports come last. So
+// the commands of one actor are taken in the order in which they came, but for sessions and imports,
+// and those of different actors in no order that anybody may rely on.
 // Commands that are put back come first, in their order.
 //
 // Thread-safe. Two threads may answer a queued command: the writer's, and one that calls Expire.

@@ -21,11 +21,12 @@ import time
 
 import mutations
 from mutations_of_parts import PARTS
+from mutations_of_turns import TURNS
 
 # The mutants of parts have no names of tests in common: each has tests of its own, under its own name.
-TESTS = {**mutations.TESTS, **{name: (program, tests) for name, program, tests, _ in PARTS}}
+TESTS = {**mutations.TESTS, **{name: (program, tests) for name, program, tests, _ in PARTS + TURNS}}
 MUTANTS = [*(("none", which, []) for which in {test: which for which, test in TESTS.items()}.values()), *mutations.MUTANTS,
-           *((name, name, changes) for name, _, _, changes in PARTS)]
+           *((name, name, changes) for name, _, _, changes in PARTS + TURNS)]
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 COPY = ROOT / "build" / "mutants"

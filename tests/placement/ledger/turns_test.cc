@@ -98,7 +98,7 @@ TEST_F(AwaitingTest, TenThousandReadersOfTheFutureKeepNobodyWaiting) {
     flood.pop_back();
     ++refused;
   }
-  EXPECT_EQ(refused, 6'666);  // the others have twice as many places
+  EXPECT_EQ(refused, 6'667);  // the free places are twice as many as the flood's
   Waiting other = Await("reader/other");
   runner_.Must(Claim(1, {1}, 1));
   EXPECT_EQ(other.told.get(), absl::OkStatus());

@@ -124,7 +124,7 @@ TEST(CommandQueueTest, SessionsComeAfterOtherWrites) {
   ASSERT_NE(put_out, nullptr);
   EXPECT_EQ(put_out->command.actor, "a");
   EXPECT_THAT(TakeActors(&queue),
-              ElementsAre("a", "placement", "b", "placement", "tracker/1", "tracker/2", "admin"));
+              ElementsAre("a", "placement", "placement", "b", "tracker/1", "tracker/2", "admin"));
 }
 
 TEST(CommandQueueTest, WhatIsPutBackComesFirst) {
@@ -134,7 +134,7 @@ TEST(CommandQueueTest, WhatIsPutBackComesFirst) {
   for (const char* actor : {"c", "c"}) ASSERT_TRUE(Push(&queue, Of(actor)));
   queue.PutBack(taken);
   EXPECT_EQ(queue.size(), 5);
-  EXPECT_THAT(TakeActors(&queue), ElementsAre("a", "b", "a", "c", "c"));
+  EXPECT_THAT(TakeActors(&queue), ElementsAre("a", "a", "b", "c", "c"));
 }
 
 TEST(CommandQueueTest, AFullQueuePutsOutTheNewestOfTheActorWithMost) {

@@ -195,9 +195,10 @@ TEST_F(SlowExportTest, WhoDoesNotReadKeepsNeitherStateNorPlace) {  // R-21, R-37
   for (Call* const call : {&first, &second}) {
     const grpc::Status ended = call->End();
     EXPECT_EQ(ended.error_code(), grpc::StatusCode::ABORTED);
-    EXPECT_EQ(ended.error_message(),
-              "the caller had 5m to read the export, and all of it had 30m: begin again, with a faster "
-              "connection");
+    EXPECT_EQ(
+        ended.error_message(),
+        "the caller had 5m to read the export, and all of it had 30m: begin again, with a faster "
+        "connection");
   }
   Call later(stub_.get());
   EXPECT_TRUE(later.begun);

@@ -79,26 +79,35 @@ TEST_F(ReportSessionTest, AnInventedHostIsNoOwner) {
   for (const bool identified : {false, true}) {
     Workers workers(1, 4);
     ReportSessions sessions(&runner_.ledger(), &workers, &recorder_);
-    const Settled settled(this);
     std::promise<void> go_on;
     std::promise<void> busy;
     const auto wait = [&] {
       busy.set_value();
       go_on.get_future().wait();
     };
-    ASSERT_TRUE(workers.Submit({"", Priority::kSessions}, wait, [] {}));
+    ASSERT_TRUE(workers.Submit({}, wait, [] {}));
     busy.get_future().wait();
     for (int i = 0; i < 4; ++i) {
       ASSERT_TRUE(workers.Submit(
           {"anonymous", Priority::kSessions}, [] {}, [] {}));
     }
-    PlayedTracker tracker(&sessions, "h1", node_, {identified ? "h1" : ""});
-    ASSERT_TRUE(tracker.SayHello());
-    EXPECT_TRUE(LedgerRunner::Eventually([&] { return workers.refused_count() == 1; }));
-    EXPECT_TRUE(LedgerRunner::Eventually([&] { return tracker.ended() || identified; }));
-    EXPECT_NE(tracker.ended(), identified);
-    go_on.set_value();
-    if (identified) EXPECT_TRUE(tracker.Next().has_welcome());
+    {
+      PlayedTracker tracker(&sessions, "h1", node_, {identified ? "h1" : ""});
+      EXPECT_TRUE(tracker.SayHello());
+      EXPECT_TRUE(LedgerRunner::Eventually([&] { return workers.refused_count() == 1; }));
+      EXPECT_TRUE(LedgerRunner::Eventually([&] { return tracker.ended() || identified; }));
+      EXPECT_NE(tracker.ended(), identified);
+      go_on.set_value();
+      EXPECT_EQ(tracker.Next().has_welcome(), identified);
+    }
+    // Until nothing uses the sessions any more; work may submit more work.
+    for (int i = 0; i < 3; ++i) {
+      LedgerRunner::Eventually([&] { return workers.queue_length() == 0; });
+      std::promise<void> reached;
+      ASSERT_TRUE(workers.Submit(
+          {"", Priority::kBulk}, [&reached] { reached.set_value(); }, [] {}));
+      reached.get_future().wait();
+    }
   }
 }
 

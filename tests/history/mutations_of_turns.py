@@ -1,0 +1,82 @@
+"""The mutants in which one caller takes from others: turns in a queue, a waiting room, places, slots. More: mutations_of_parts.py."""
+
+# (name, program below build/dev/tests, which of its tests, [(file, what stands there once, what stands there instead)])
+TURNS = [
+    ("turns-ignore-owners", "placement/placement_values_test",
+     "FairQueueTest.WhoFillsItIsServedInTurnWithWhoComesLater", [(
+         "placement/ground/fair_line.h",
+         "    Owner* const owner = FindOrAdd(name);\n",
+         "    Owner* const owner = FindOrAdd(MUTANT ? absl::string_view(\"one\") : name);\n")]),
+    ("process-is-put-out", "placement/placement_values_test", "FairQueueTest.TheProcessItselfHasRoomOfItsOwn", [(
+        "placement/ground/fair_line.h",
+        "    bool is_own() const { return self->first.empty(); }\n",
+        "    bool is_own() const { return self->first.empty() && !MUTANT; }\n")]),
+    ("turn-is-an-entry", "placement/placement_values_test", "FairQueueTest.ATurnIsAQuantumOfWork", [(
+        "placement/ground/fair_queue.h",
+        ".Push(flow.owner, flow.weight,\n",
+        ".Push(flow.owner, MUTANT ? 1 : flow.weight,\n")]),
+    ("priority-by-entries", "placement/placement_values_test",
+     "FairQueueTest.WorsePrioritiesGetTheirShareOfTheWork", [(
+         "placement/ground/fair_queue.h",
+         "      Note(priority, next->weight);\n",
+         "      Note(priority, MUTANT ? 1 : next->weight);\n")]),
+    ("worse-priority-starves", "placement/placement_values_test", "FairQueueTest.AWorsePriorityGetsEveryNinthTurn", [(
+        "placement/ground/fair_queue.h",
+        "    return ahead_[priority] < kShare || !WorseWaits(priority);\n",
+        "    return MUTANT || ahead_[priority] < kShare || !WorseWaits(priority);\n")]),
+    ("sessions-beside-claims", "placement/placement_writer_test", "CommandQueueTest.SessionsComeAfterOtherWrites", [(
+        "placement/writer/command_queue.cc",
+        "    return {command.session_owner, Priority::kSessions, pending.weight};\n",
+        "    const Priority sessions = MUTANT ? Priority::kFirst : Priority::kSessions;\n"
+        "    return {command.session_owner, sessions, pending.weight};\n")]),
+    ("invented-host-is-owner", "services/services_streams_test", "ReportSessionTest.AnInventedHostIsNoOwner", [(
+        "services/report/tracker_identity.cc",
+        "{ return identified() ? Actor() : \"anonymous\"; }\n",
+        "{\n  return MUTANT || identified() ? Actor() : \"anonymous\";\n}\n")]),
+    ("calls-in-one-turn", "services/services_api_test", "TurnsOfCallersTest.AReadIsNextButOne", [(
+        "services/api/edge.cc",
+        "  const bool taken = workers_->Submit({call->owner(), priority}, std::move(work),\n",
+        "  const std::string owner = MUTANT ? std::string(\"reader/flood\") : call->owner();\n"
+        "  const bool taken = workers_->Submit({owner, priority}, std::move(work),\n")]),
+    ("claims-beside-reads", "services/services_api_test", "TurnsOfCallersTest.AClaimComesBeforeAllReads", [(
+        "services/api/candidate_service.cc",
+        "    edge_->OnWorker(call, placement::Priority::kFirst, search_and_write);\n",
+        "    edge_->OnWorker(call, MUTANT ? placement::Priority::kReads : placement::Priority::kFirst,\n"
+        "                    search_and_write);\n")]),
+    ("commands-in-one-turn", "placement/placement_ledger_test", "LedgerTurns.WhoFillsTheQueueKeepsNobodyOut", [(
+        "placement/writer/command_queue.cc",
+        "  const absl::string_view owner = command.actor == kProcessActor ? \"\" : command.actor;\n",
+        "  absl::string_view owner = command.actor == kProcessActor ? \"\" : command.actor;\n"
+        "  if (MUTANT) owner = \"one\";\n")]),
+    ("room-without-share", "placement/placement_ledger_test",
+     "AwaitingTest.TenThousandReadersOfTheFutureKeepNobodyWaiting", [(
+         "placement/publish/waiting_room.cc",
+         "  if (count != counts_.end() && count->second >= std::max(share_, free / 2)) {\n",
+         "  if (!MUTANT && count != counts_.end() && count->second >= std::max(share_, free / 2)) {\n")]),
+    ("empty-room-in-tenths", "placement/placement_writer_test", "WaitingRoomTest.OneOwnerHasMoreOfAnEmptyRoom", [(
+        "placement/publish/waiting_room.cc",
+        "count->second >= std::max(share_, free / 2)) {\n",
+        "count->second >= (MUTANT ? share_ : std::max(share_, free / 2))) {\n")]),
+    ("cancelled-reader-waits", "placement/placement_ledger_test", "AwaitingTest.WhoIsCancelledLeaves", [(
+        "placement/publish/publisher.cc",
+        "      if (waiter.call.cancelled && *waiter.call.cancelled) {\n",
+        "      if (!MUTANT && waiter.call.cancelled && *waiter.call.cancelled) {\n")]),
+    ("slots-without-share", "services/services_streams_test",
+     "ReportSessionTest.InventedNodesDoNotTakeTheSlotsOfOthers", [(
+         "services/report/snapshot_slots.cc",
+         "  if (slots_.size() < slots_max_ && of_host < host_max_ && turns_.empty()) {\n",
+         "  if (slots_.size() < slots_max_ && (MUTANT || of_host < host_max_) && turns_.empty()) {\n")]),
+    ("export-without-end", "services/services_api_test", "SlowExportTest.WhoDoesNotReadKeepsNeitherStateNorPlace", [(
+        "services/api/export_places.cc",
+        "      const bool is_late = at->second.waits_since &&",
+        "      const bool is_late = !MUTANT && at->second.waits_since &&")]),
+    ("turns-count-as-reading", "services/services_api_test", "ExportPlacesTest.OnlyReadingCounts", [(
+        "services/api/export_places.cc",
+        "    running->second.read_for += now - *since;\n",
+        "    running->second.read_for += now - (MUTANT ? running->second.begun_at : *since);\n")]),
+    ("one-reader-asks-for-all", "services/services_api_test",
+     "LostChangesTest.OneReaderDoesNotTakeThePlacesOfOthers", [(
+         "services/api/lost_changes.cc",
+         "waiting_.try_emplace(owner, answer).second;\n",
+         "waiting_.try_emplace(MUTANT ? owner + std::to_string(waiting_.size()) : owner, answer).second;\n")]),
+]
