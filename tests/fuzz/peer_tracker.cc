@@ -208,7 +208,7 @@ absl::Status PeerTracker::Node::Write(tracker::RecordWrites::Outgoing write) {
   EXPECT_TRUE(!absl::IsInvalidArgument(status) ||
               absl::StartsWith(status.message(), "migration.uuid must be a migration of"))
       << status;
-  return status.ok() ? absl::OkStatus() : tracker::RefusalBy(status, write.ends_move);
+  return status.ok() ? absl::OkStatus() : tracker::RefusalBy({status}, write.ends_move);
 }
 
 absl::Status PeerTracker::Node::AbortClaim(const tracker_pb::AbortClaimRequest& request) {

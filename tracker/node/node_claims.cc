@@ -161,7 +161,7 @@ std::optional<RecordWrites::Outgoing> NodeClaims::NextWrite(MonotonicTime now,
   return writes_.Next(now);
 }
 
-bool NodeClaims::AnswerWrite(int64_t id, const absl::Status& answer, MonotonicTime now,
+bool NodeClaims::AnswerWrite(int64_t id, const WriteAnswer& answer, MonotonicTime now,
                              ClaimReplies* replies) {
   Write* const write = writes_.FindSent(id);
   if (write == nullptr) return false;
@@ -173,10 +173,11 @@ bool NodeClaims::AnswerWrite(int64_t id, const absl::Status& answer, MonotonicTi
   return true;
 }
 
-void NodeClaims::AnswerClaim(Write* write, const absl::Status& answer, MonotonicTime now,
+void NodeClaims::AnswerClaim(Write* write, const WriteAnswer& answer, MonotonicTime now,
                              ClaimReplies* replies) {
-  const bool settled = answer.ok() || absl::IsAborted(answer) || absl::IsNotFound(answer) ||
-                       absl::IsInvalidArgument(answer) || absl::IsPermissionDenied(answer);
+  const absl::Status& status = answer.status;
+  const bool settled = status.ok() || absl::IsAborted(status) || absl::IsNotFound(status) ||
+                       absl::IsInvalidArgument(status) || absl::IsPermissionDenied(status);
   if (write->withdraws && !settled) {
     write->state = RecordWrites::State::kInDoubt;
     write->not_before = now + kTryAgain;
@@ -186,11 +187,11 @@ void NodeClaims::AnswerClaim(Write* write, const absl::Status& answer, Monotonic
   // The answer to a withdrawal is a conflict if the claim was applied. Then the record, which came
   // before the answer, is on this node.
   const bool applied = write->withdraws
-                           ? absl::IsAborted(answer) && state_->account->HasClaim(write->claim)
-                           : answer.ok();
+                           ? absl::IsAborted(status) && state_->account->HasClaim(write->claim)
+                           : status.ok();
   if (applied) return Grant(writes_.Take(uuid), replies);
   Undo(writes_.Take(uuid),
-       answer.ok() ? RefuseClaim(Refused::kPlacementAway, "the claim was withdrawn")
+       status.ok() ? RefuseClaim(Refused::kPlacementAway, "the claim was withdrawn")
                    : RefusalBy(answer, false),
        replies);
 }

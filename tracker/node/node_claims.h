@@ -119,9 +119,9 @@ class NodeClaims {
   //
   // A withdrawal (RecordWrites) that is answered with another error than Aborted, NotFound,
   // InvalidArgument or PermissionDenied is sent again after a pause. If the end of a claim is
-  // answered with NotFound, the claim has ended.
-  bool AnswerWrite(int64_t id, const absl::Status& answer, MonotonicTime now,
-                   ClaimReplies* replies);
+  // answered with NotFound, the claim has ended. So it has if the answer denies a record, and the
+  // account has no longer the record of the instance, or of the migration that the end writes.
+  bool AnswerWrite(int64_t id, const WriteAnswer& answer, MonotonicTime now, ClaimReplies* replies);
   // To be called when records have come. `first`: they are the first ones. Answers the callers of
   // UpdateUsage whose wait is over.
   void RecordsCame(bool first, ClaimReplies* replies);
@@ -151,9 +151,11 @@ class NodeClaims {
   // caller waits for that write.
   void End(const Uuid& instance_uuid, const std::string& claim_id, ClaimEnd end, ClaimCaller caller,
            ClaimReplies* replies);
-  void AnswerClaim(RecordWrites::Write* write, const absl::Status& answer, MonotonicTime now,
+  void AnswerClaim(RecordWrites::Write* write, const WriteAnswer& answer, MonotonicTime now,
                    ClaimReplies* replies);
-  void AnswerEnd(RecordWrites::Write* write, const absl::Status& answer, ClaimReplies* replies);
+  void AnswerEnd(RecordWrites::Write* write, const WriteAnswer& answer, ClaimReplies* replies);
+  // Whether the answer says that there is no record that the end of the claim could write.
+  bool IsGone(const RecordWrites::Write& write, const WriteAnswer& answer) const;
   // Grant: the claim is in placement's records; answers the callers with the claim. Undo: gives
   // back what the write has claimed, if it makes a claim, and refuses the callers with `status`.
   void Grant(RecordWrites::Write write, ClaimReplies* replies);

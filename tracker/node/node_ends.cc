@@ -155,22 +155,30 @@ void NodeClaims::End(const Uuid& instance_uuid, const std::string& claim_id, Cla
   writes_.Add(**std::move(fresh));
 }
 
-void NodeClaims::AnswerEnd(Write* write, const absl::Status& answer, ClaimReplies* replies) {
+// Without a record there is nothing to write: the claim is gone (T-166). Placement does not tell a
+// tracker with a certificate whether there is a record that does not concern its host, and denies
+// both. If placement denies the node, the account has lost the records as well, because the node is
+// another host's; but the claim may still be in the records.
+bool NodeClaims::IsGone(const Write& write, const WriteAnswer& answer) const {
+  if (absl::IsNotFound(answer.status)) return true;
+  if (!absl::IsPermissionDenied(answer.status) || !answer.denies_record) return false;
+  const NodeAccount& account = *state_->account;
+  return !account.FindInstance(write.claim.instance.uuid) ||
+         (write.migration && account.FindMigration(write.migration->uuid) == nullptr);
+}
+
+void NodeClaims::AnswerEnd(Write* write, const WriteAnswer& answer, ClaimReplies* replies) {
   const Uuid uuid = write->claim.instance.uuid;
   const std::string claim_id = ClaimIdOf(write->claim);
-  // Without a record there is nothing to write: the claim is gone (T-166). Placement does not tell a
-  // tracker with a certificate whether there is a record that is not on its host, and denies both.
-  const bool is_gone = absl::IsNotFound(answer) ||
-                       (absl::IsPermissionDenied(answer) && !state_->account->FindInstance(uuid));
-  if (answer.ok() || is_gone) {
+  if (answer.status.ok() || IsGone(*write, answer)) {
     if (GivesBack(*write)) answers_.Forget(claim_id);
     const OpenClaim claim = write->claim;
     return replies->Add(writes_.Take(uuid).callers, ClaimResult{claim, true});
   }
   if (write->end == ClaimEnd::kRepair) {
     failed_repairs_.push_back(absl::StrCat("placement has not written the record of instance ",
-                                           uuid.ToString(), ": ", answer.message()));
-  } else if (absl::IsAborted(answer) && ++write->tries < kTriesMax) {
+                                           uuid.ToString(), ": ", answer.status.message()));
+  } else if (absl::IsAborted(answer.status) && ++write->tries < kTriesMax) {
     const std::optional<OpenClaim> claim =
         FindRecorded(*state_->account, uuid, claim_id, *write->end);
     absl::StatusOr<std::optional<Write>> again;

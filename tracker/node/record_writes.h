@@ -106,6 +106,14 @@ class RecordWrites {
   std::map<int64_t, Write> writes_;  // by id; in the order in which they came
 };
 
+// Placement's answer to a write.
+struct WriteAnswer {
+  absl::Status status;
+  // With PermissionDenied: placement names the record that this tracker may not write. False: it
+  // lets this tracker write nothing for the node.
+  bool denies_record = false;
+};
+
 // Whether the write gives back what was claimed: it is an abort or a revert.
 bool GivesBack(const RecordWrites::Write& write);
 
@@ -113,10 +121,10 @@ bool GivesBack(const RecordWrites::Write& write);
 // claim. InvalidArgument is returned as it is. The kinds for the other codes:
 //   Aborted             kRecordConflict
 //   NotFound            kInstanceNotFound
-//   PermissionDenied    kNodeUnavailable
+//   PermissionDenied    kInstanceNotFound if `denies_record` and not `ends`, else kNodeUnavailable
 //   FailedPrecondition  kWrongState if `ends`, else kPlacementAway
 //   else                kPlacementAway
-absl::Status RefusalBy(const absl::Status& answer, bool ends);
+absl::Status RefusalBy(const WriteAnswer& answer, bool ends);
 
 }  // namespace berth::tracker
 

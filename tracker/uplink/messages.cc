@@ -324,6 +324,16 @@ std::string ReadReason(const google::rpc::Status& status) {
   return "";
 }
 
+bool NamesRecord(const google::rpc::Status& status) {
+  google::rpc::ErrorInfo info;
+  return std::any_of(status.details().begin(), status.details().end(),
+                     [&info](const google::protobuf::Any& detail) {
+                       return detail.UnpackTo(&info) && info.domain() == kPlacementDomain &&
+                              (info.metadata().contains("instance") ||
+                               info.metadata().contains("migration"));
+                     });
+}
+
 std::vector<KnownProvider> ReadProviders(
     const google::protobuf::RepeatedPtrField<v1::Provider>& providers, const Uuid& node_uuid) {
   std::vector<KnownProvider> tree;

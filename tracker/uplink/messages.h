@@ -39,6 +39,9 @@ placement::v1::Report WireReport(const Outbox::Outgoing& report,
 // Returns the reason of a refusal by placement: the reason of the ErrorInfo in `status`, for
 // example TRACKER_FENCED. Empty if `status` has no ErrorInfo of placement's domain.
 std::string ReadReason(const google::rpc::Status& status);
+// Whether the refusal of a write of records is about the record of an instance or of a migration:
+// an ErrorInfo of placement's domain in `status` names one.
+bool NamesRecord(const google::rpc::Status& status);
 // The providers of the node `node_uuid`. The node's root has no parent among them: an operator may
 // have put it below another provider, and the tracker does not decide about that. Leaves out a
 // provider whose uuid cannot be read.

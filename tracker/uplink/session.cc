@@ -242,7 +242,7 @@ bool UplinkSession::MakeRecordWrite() {
       // Each refusal takes the write away from the node.
       if (const absl::Status form = CheckWriteForm(wire); !form.ok()) {
         node->Claims([&](NodeClaims* claims, ClaimReplies* replies) {
-          return claims->AnswerWrite(write->id, form, Clock::now(), replies);
+          return claims->AnswerWrite(write->id, {form}, Clock::now(), replies);
         });
         continue;
       }

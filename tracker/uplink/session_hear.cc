@@ -200,15 +200,16 @@ void UplinkSession::HearRecordAnswer(const Response& response) {
   const v1::RecordAnswer& answer = response.record_answer();
   writes_unanswered_ = std::max(0, writes_unanswered_ - 1);
   Node* const node = Find(answer.node_uuid());
-  const absl::Status status(static_cast<absl::StatusCode>(answer.status().code()),
-                            answer.status().message());
-  if (node == nullptr) return LogUnmatched(status);
+  const WriteAnswer read = {absl::Status(static_cast<absl::StatusCode>(answer.status().code()),
+                                         answer.status().message()),
+                            NamesRecord(answer.status())};
+  if (node == nullptr) return LogUnmatched(read.status);
   const auto apply = [&](Records*, NodeAccount* account) { return ApplyAnswer(answer, account); };
   node->ChangeRecords(apply, Clock::now());
   const bool waited = node->Claims([&](NodeClaims* claims, ClaimReplies* replies) {
-    return claims->AnswerWrite(answer.write_id(), status, Clock::now(), replies);
+    return claims->AnswerWrite(answer.write_id(), read, Clock::now(), replies);
   });
-  if (!waited) LogUnmatched(status);
+  if (!waited) LogUnmatched(read.status);
 }
 
 void UplinkSession::Apply(const v1::Push& push, const v1::Revision& revision) {

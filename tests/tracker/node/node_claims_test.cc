@@ -82,9 +82,9 @@ class NodeClaimsTest : public testing::Test {
     record.generation += 100;
     state_.account->PutInstance(record);
   }
-  bool Answer(int64_t id, const absl::Status& answer) {
+  bool Answer(int64_t id, const absl::Status& answer, bool denies_record = false) {
     ClaimReplies replies;
-    return claims_.AnswerWrite(id, answer, {}, &replies);
+    return claims_.AnswerWrite(id, {answer, denies_record}, {}, &replies);
   }
   void Disconnect() {
     ClaimReplies replies;
@@ -193,6 +193,10 @@ TEST_F(NodeClaimsTest, AClaimThatPlacementRefusesIsNoClaim) {
     EXPECT_EQ(call.refusal(), kind);
     EXPECT_EQ(Claimed(), 0) << call.result.status();
   }
+  const Call& call = Claim(Building("a"));
+  Answer(NextWrite()->id, absl::PermissionDeniedError("x"), /*denies_record=*/true);
+  EXPECT_EQ(call.refusal(), Kind::kInstanceNotFound) << "it is missing, or not for this host";
+  EXPECT_EQ(Claimed(), 0);
 }
 
 TEST_F(NodeClaimsTest, ARepeatWaitsForTheWriteAndAnotherRequestDoesNot) {
@@ -272,21 +276,51 @@ TEST_F(NodeClaimsTest, AnEndIsWrittenBeforeItCounts) {
   EXPECT_EQ(Recorded(), 0);
 }
 
-// Placement does not say to a tracker with a certificate that the record was deleted.
+// Placement does not say to a tracker with a certificate that the record was deleted. If the node is
+// denied, it is another host's, and the record has left this host with its claim.
 TEST_F(NodeClaimsTest, AnEndThatIsDeniedIsOneIfTheRecordIsGone) {
   for (const bool gone : {false, true}) {
-    Claim(Building("a"));
-    const auto write = NextWrite();
-    Apply(*write);
-    Answer(write->id, absl::OkStatus());
-    const Call& abort = Abort("a"_uuid.ToString() + "/3");
+    for (const bool denies_record : {false, true}) {
+      Claim(Building("a"));
+      const auto write = NextWrite();
+      Apply(*write);
+      Answer(write->id, absl::OkStatus());
+      const Call& abort = Abort("a"_uuid.ToString() + "/3");
+      const auto end = NextWrite();
+      ASSERT_TRUE(end.has_value());
+      if (gone) state_.account->DropInstance("a"_uuid);
+      Answer(end->id, absl::PermissionDeniedError("x"), denies_record);
+      EXPECT_EQ(abort.answers, 1);
+      EXPECT_EQ(abort.result.ok(), gone && denies_record) << abort.result.status();  // T-166
+      if (!abort.result.ok()) {
+        EXPECT_EQ(abort.refusal(), Kind::kNodeUnavailable);
+      }
+      state_.account->DropInstance("a"_uuid);
+    }
+  }
+}
+
+// The migration was deleted, and the instance is on its source as before.
+TEST_F(NodeClaimsTest, AnEndOfAMoveIsOneIfTheMigrationIsGone) {
+  for (const bool gone : {false, true}) {
+    Instance instance = MakeInstance("a", kHere, MakeFlavor("f", 1, 0, 0));
+    instance.vm_state = "resized";
+    instance.context.emplace().migration_uuid = "m"_uuid;
+    state_.account->PutInstance(instance);
+    const Migration migration =
+        MakeMigration(instance, MigrationType::kCold, "finished", kHere, kThere);
+    state_.account->PutMigration(migration);
+    Call call;
+    {
+      ClaimReplies replies;
+      claims_.DropMove({"a"_uuid, migration.uuid, ClaimEnd::kConfirm}, call.AsCaller(), &replies);
+    }
     const auto end = NextWrite();
-    ASSERT_TRUE(end.has_value());
-    if (gone) state_.account->DropInstance("a"_uuid);
-    Answer(end->id, absl::PermissionDeniedError("x"));
-    EXPECT_EQ(abort.answers, 1);
-    EXPECT_EQ(abort.result.ok(), gone) << abort.result.status();  // T-166
-    state_.account->DropInstance("a"_uuid);
+    ASSERT_TRUE(end.has_value()) << call.result.status();
+    if (gone) state_.account->DropMigration(migration.uuid);
+    Answer(end->id, absl::PermissionDeniedError("x"), /*denies_record=*/true);
+    EXPECT_EQ(call.answers, 1);
+    EXPECT_EQ(call.result.ok(), gone) << call.result.status();  // T-176
   }
 }
 

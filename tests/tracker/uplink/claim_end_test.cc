@@ -1,5 +1,10 @@
 // The ends of claims, and their way into placement's records.
+#include <atomic>
+#include <optional>
+#include <string>
+
 #include "gmock/gmock.h"
+#include "google/rpc/error_details.pb.h"
 #include "gtest/gtest.h"
 #include "tests/tracker/uplink/claim_fixture.h"
 
@@ -60,6 +65,34 @@ TEST_F(ClaimTest, AClaimOfAnEarlierProcessIsEnded) {
   ASSERT_TRUE(abort.result->ok()) << abort.result->status();
   EXPECT_EQ(ledger_.Find(kGuest).host(), "");
   EXPECT_EQ(ledger_.Find(kGuest).claimed_generation(), 0);
+}
+
+// To a tracker with a certificate, placement denies a record that was deleted, and the node that an
+// operator gave to another host meanwhile. In both cases the answer has no record of the instance.
+TEST_F(ClaimTest, AnAbortThatIsDeniedSaysWhetherTheClaimIsGone) {
+  std::atomic<const char*> named = nullptr;
+  placement_->write = [&](const v1::RecordWrite& write) {
+    if (named == nullptr) return std::make_optional(ledger_.Answer(write, ledger_.Apply(write)));
+    FakePlacement::Response denied = ledger_.Answer(write, grpc::StatusCode::PERMISSION_DENIED);
+    google::rpc::ErrorInfo info;
+    info.set_domain("berth.placement");
+    info.set_reason("POLICY_DENIED");
+    (*info.mutable_metadata())[named.load()] = "any";
+    denied.mutable_record_answer()->mutable_status()->add_details()->PackFrom(info);
+    return std::make_optional(denied);
+  };
+  Start();
+  for (const char* record : {"node", "instance", "migration"}) {
+    named = nullptr;
+    const ClaimCall call = Claim(ledger_.Create(kGuest));
+    ASSERT_TRUE(Answered(call));
+    ASSERT_TRUE(call.result->ok()) << call.result->status();
+    ledger_.Place(kGuest, "h2");
+    named = record;
+    const ClaimCall abort = Abort(ClaimIdOf((*call.result)->claim));
+    ASSERT_TRUE(Answered(abort));
+    EXPECT_EQ(abort.result->ok(), record != std::string("node")) << abort.result->status();  // T-166
+  }
 }
 
 TEST_F(ClaimTest, AnAbortComesTooLateForAStartedGuest) {

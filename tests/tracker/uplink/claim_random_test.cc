@@ -89,7 +89,7 @@ class ClaimRandomTest : public ClaimTest {
         [&](Records*, NodeAccount* account) { return ApplyAnswer(answer, account); }, Now());
     const absl::Status status(static_cast<absl::StatusCode>(code), "x");
     node_->Claims([&](NodeClaims* claims, ClaimReplies* replies) {
-      return claims->AnswerWrite(answer.write_id(), status, Now(), replies);
+      return claims->AnswerWrite(answer.write_id(), {status}, Now(), replies);
     });
   }
   // A copy of an earlier write reaches the ledger.
