@@ -41,8 +41,10 @@ constexpr absl::Duration kEndsWithin = absl::Seconds(3);
 class LongCall {
  public:
   LongCall(const std::shared_ptr<grpc::Channel>& channel, const std::string& method)
-      : stub_(channel), call_(stub_.PrepareCall(&context_, method, &queue_)) {
+      : stub_(channel) {
     context_.set_deadline(absl::ToChronoTime(absl::Now() + absl::Seconds(30)));
+    call_ =
+        stub_.PrepareCall(&context_, method, &queue_);  // it takes the deadline from the context
     call_->StartCall(this);
     Done();
   }
