@@ -20,6 +20,24 @@ Outcome PutMigration(MigrationPtr record) {
   return outcome;
 }
 
+// Refuses a new migration whose uuid is taken: DUPLICATE_MIGRATION; UUID_IN_USE. An identified
+// tracker gets POLICY_DENIED for both, and also if a consumer has the uuid: it chooses the uuid, and
+// the end of the move would give away what this consumer holds. A scheduler may make the consumer
+// before the migration (T-221).
+absl::Status CheckNewId(const State& state, const CreateMigration& command) {
+  const MigrationId id = command.record.id;
+  const bool is_migration = state.records().FindMigration(id) != nullptr;
+  const bool is_instance = state.records().FindInstance(InstanceId{id.uuid}) != nullptr;
+  if (command.tracker && command.tracker->identified) {
+    const bool is_taken =
+        is_migration || is_instance || state.FindConsumer(ConsumerId{id.uuid}) != nullptr;
+    if (!is_taken) return absl::OkStatus();
+    return DenyRecord(*command.tracker, "migration", id.ToString(), "its uuid is in use");
+  }
+  if (is_migration) return DuplicateMigration(id);
+  return is_instance ? UuidOfInstance(id, "migration.uuid") : absl::OkStatus();
+}
+
 // Checks the form of the command. Faults name the fields as UpdateMigrationRequest does.
 absl::Status CheckForm(const UpdateMigration& command) {
   Faults faults;
@@ -63,9 +81,10 @@ absl::Status CheckOwnersOf(const State& state, const Command& command, const Mig
 }  // namespace
 
 // Refuses, in this order: a malformed command; SERVICE_NOT_REGISTERED; TRACKER_FENCED; what
-// CheckConcern refuses for the instance; INSTANCE_NOT_FOUND; DUPLICATE_MIGRATION; UUID_IN_USE;
-// POLICY_DENIED; what CheckOwners refuses. An instance may have several migrations in progress:
-// T-129 says which of them counts.
+// CheckConcern refuses for the instance; INSTANCE_NOT_FOUND; what CheckNewId refuses; POLICY_DENIED;
+// what CheckOwners refuses. To an identified tracker, POLICY_DENIED for the rest comes before
+// CheckNewId: what is denied anyway must not tell it which uuids are in use. An instance may have
+// several migrations in progress: T-129 says which of them counts.
 absl::StatusOr<Outcome> Decide(const State& state, const CreateMigration& command,
                                const RuleContext& context) {
   MigrationRecord record = command.record;
@@ -82,11 +101,10 @@ absl::StatusOr<Outcome> Decide(const State& state, const CreateMigration& comman
   BERTH_RETURN_IF_ERROR(CheckConcern(state, command.tracker, record.instance));
   const InstancePtr instance = state.records().FindInstance(record.instance);
   if (instance == nullptr) return InstanceNotFound(record.instance, "migration.instance_uuid");
-  if (state.records().FindMigration(record.id) != nullptr) return DuplicateMigration(record.id);
-  if (state.records().FindInstance(InstanceId{record.id.uuid}) != nullptr) {
-    return UuidOfInstance(record.id, "migration.uuid");
-  }
+  const absl::Status new_id = CheckNewId(state, command);
+  if (!absl::IsPermissionDenied(new_id)) BERTH_RETURN_IF_ERROR(new_id);
   BERTH_RETURN_IF_ERROR(CheckMigrationWrite(state, command.tracker, nullptr, record));
+  BERTH_RETURN_IF_ERROR(new_id);
   // The node stays the source even if it gets another host (T-22).
   if (!record.source_node && record.source_host == instance->host) {
     record.source_node = instance->node;

@@ -213,6 +213,8 @@ class RulesIdentifiedWrite : public testing::Test {
     MigrationRecord another = move_.Move(MigrationType::kLive, 1, number);
     another.id = MigrationId{Uuid{12, 1}};
     another.instance = instance;
+    MigrationRecord same = another;
+    same.id = migration;
     EndMove end;
     end.migration = migration;
     end.end = MoveEnd::kFailed;
@@ -226,6 +228,7 @@ class RulesIdentifiedWrite : public testing::Test {
     return {SetInstance{record, generation, tracker},
             SetInstance{record, std::nullopt, tracker},
             CreateMigration{another, tracker},
+            CreateMigration{same, tracker},
             UpdateMigration{migration, "accepted", "running", {}, {}, tracker},
             UpdateMigration{migration, "no such", "running", {}, {}, tracker},
             end,
@@ -263,6 +266,41 @@ TEST_F(RulesIdentifiedWrite, CannotTellOthersRecordsFromThoseThatDoNotExist) {
       EXPECT_EQ(told.find("h1"), std::string::npos) << told;
     }
   }
+}
+
+// It chooses the uuid of its migration, whose end releases the consumer with this uuid.
+TEST_F(RulesIdentifiedWrite, CreatesNoMigrationWithAUuidThatIsInUse) {
+  World& world = move_.world();
+  move_.HoldFor("foreign", "n2{VCPU:1}", "project");
+  InstanceRecord other = move_.On(2);
+  other.id = InstanceId{world.consumer("other").uuid};
+  ASSERT_EQ(move_.Answer(SetInstance{other, std::nullopt}), "OK");
+  MigrationRecord record = move_.Move(MigrationType::kLive, 1, 2);
+  const auto told = [&](const char* name) {
+    record.id = MigrationId{name != nullptr ? world.consumer(name).uuid : Uuid{99, 2}};
+    return Told(CreateMigration{record, Tracker(1)}, move_.vm(), record.id);
+  };
+  const std::string in_use = told("foreign");
+  EXPECT_EQ(in_use.substr(0, 13), "POLICY_DENIED") << in_use;  // T-386
+  EXPECT_EQ(told("other"), in_use);
+  EXPECT_EQ(told("move"), in_use);
+  // What is denied for another reason does not tell which uuids are in use.
+  record.destination_host = "h9";
+  record.destination_node.reset();
+  const std::string denied = told(nullptr);
+  EXPECT_EQ(denied.substr(0, 13), "POLICY_DENIED") << denied;
+  for (const char* name : {"foreign", "other", "move"}) EXPECT_EQ(told(name), denied) << name;
+  record = move_.Move(MigrationType::kLive, 1, 2);
+  EXPECT_EQ(told(nullptr), "OK");
+  // Others make the consumer first (T-221), and are told what has the uuid.
+  record.id = MigrationId{world.consumer("other").uuid};
+  EXPECT_EQ(move_.Answer(CreateMigration{record, MoveWorld::Tracker(1)}),
+            "UUID_IN_USE migration.uuid");
+  record.id = move_.move();
+  EXPECT_EQ(move_.Answer(CreateMigration{record, MoveWorld::Tracker(1)}),
+            "DUPLICATE_MIGRATION migration.uuid");
+  record.id = MigrationId{world.consumer("foreign").uuid};
+  EXPECT_EQ(move_.Answer(CreateMigration{record, MoveWorld::Tracker(1)}), "OK");
 }
 
 TEST_F(RulesIdentifiedWrite, WritesWhatConcernsItsHost) {
