@@ -201,9 +201,10 @@ void ScopeMaker::TakeNode(const State& before, ProviderId id, const std::string*
   named_.push_back(id);
   membership_.TakeBefore(before, id);
   const NodeRecordPtr* node = before.nodes().Find(id);
-  if (node == nullptr || (host_after != nullptr && (*node)->host == *host_after)) return;
-  others_.emplace_back((*node)->host, at);
-  if (host_after != nullptr) scope_.renewed.push_back(id);
+  if (node != nullptr && host_after != nullptr && (*node)->host == *host_after) return;
+  if (node != nullptr) others_.emplace_back((*node)->host, at);
+  const bool is_there = node != nullptr || before.FindProvider(id).has_value();
+  if (host_after != nullptr && is_there) scope_.renewed.push_back(id);
 }
 
 void ScopeMaker::TakeInstance(const Records& before, InstanceId id, const InstancePtr& after,

@@ -113,8 +113,8 @@ struct Scope {
   // The nodes of which more has changed for their trackers than the changes name, so that the
   // trackers must be told everything. First, the nodes that gained or lost providers with a provider
   // above these. Example: provider P of node N moves below a provider of node M; its child C moves
-  // with it from N to M. Second, the nodes that come from another host: the tracker of the new host
-  // lacks the tree. Sorted.
+  // with it from N to M. Second, the nodes that come from another host, and the new nodes
+  // whose root provider existed before: the tracker of the host lacks the tree. Sorted.
   std::vector<ProviderId> renewed;
 
   // The node to which the provider belongs. REQUIRES: the changes name the provider, or a changed

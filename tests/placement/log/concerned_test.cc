@@ -112,6 +112,24 @@ TEST_F(ConcernedTest, ANodeConcernsItsHostBeforeAndAfter) {
   EXPECT_EQ(HostsOf(Of(state(), {NodeRemoved{root()}})), Hosts{"h1"});
 }
 
+// Its tracker may have a session that was told of nothing, when there was no such provider.
+TEST_F(ConcernedTest, ATreeThatBecomesANodeIsRenewed) {
+  fleet_.world.Add("rack");
+  NodeRecord node;
+  node.id = fleet_.world.provider("rack");
+  node.name = "rack";
+  node.host = "h2";
+  const NodePut put{std::make_shared<const NodeRecord>(node)};
+  EXPECT_EQ(TextOfNodes(Of(state(), {Below("rack", std::nullopt), put})), "rack renewed: 0");
+  node.id = fleet_.world.provider("cn2");
+  ProviderConfig root;
+  root.id = node.id;
+  root.name = node.name = "cn2";
+  const Changes made = {ProviderPut{std::make_shared<const ProviderConfig>(root)},
+                        NodePut{std::make_shared<const NodeRecord>(node)}};
+  EXPECT_EQ(TextOfNodes(Of(state(), made)), "cn2: 0");
+}
+
 TEST_F(ConcernedTest, AClaimConcernsTheNodeOfItsProviders) {
   const Concerned concerned = Of(state(), ClaimOf("pf1", "SRIOV_NET_VF"));
   EXPECT_TRUE(concerned.hosts.empty());

@@ -108,6 +108,25 @@ TEST_F(ReportSessionTest, ATrackerWithACertificateGetsATreeFromAnOperator) {
   tracker.Close();
 }
 
+// The tracker has said Hello before there was a tree with the uuid of its node, so the session was
+// told of nothing that happened to the tree since.
+TEST_F(ReportSessionTest, ATrackerIsToldOfATreeThatCameAfterItsHello) {
+  ReportSessions sessions(&runner_.ledger(), &workers_, &recorder_);
+  const Settled settled(this);
+  PlayedTracker tracker(&sessions, "h1", node_, {.host = "h1"});
+  ASSERT_TRUE(tracker.SayHello());
+  EXPECT_EQ(tracker.Next().welcome().nodes(0).standing(), pb::NODE_STANDING_SEND_ALL);
+  runner_.Must(placement::CreateProvider{node_, "h1", std::nullopt});
+  const placement::ProviderId child{placement::Uuid::Random()};
+  runner_.Must(placement::CreateProvider{child, "child", node_});
+  AwaitWorker();
+  EXPECT_FALSE(tracker.got_all());
+  runner_.Must(placement::CreateNode{node_, "h1", "h1"});
+  EXPECT_TRUE(tracker.AwaitPush(
+      [&](const pb::Push& push) { return push.complete() && push.providers_size() == 2; }));
+  tracker.Close();
+}
+
 // The answer to a write of another host's record is that to a write of one that does not exist.
 TEST_F(ReportSessionTest, ATrackerWithACertificateIsToldOfNoOtherRecords) {
   ReportSessions sessions(&runner_.ledger(), &workers_, &recorder_);
