@@ -63,8 +63,8 @@ class PushQueue {
   // To be called for each Hello of the tracker. From now on, changes of the Hello's nodes are noted,
   // besides those of the nodes of earlier Hellos.
   void Prepare(std::shared_ptr<const HelloFacts> hello);
-  // To be called after Prepare, with the nodes of the same Hello. Notes `missed`, which is what FindMissed has
-  // found, and forgets what was noted of all other nodes.
+  // To be called after Prepare, with the nodes of the same Hello. Notes `missed`, which is what
+  // FindMissed has found, and forgets what was noted of all other nodes.
   void Begin(const std::vector<HelloNode>& nodes, PushScopes missed);
 
   // Notes the changes of a command. `is_own` and the result are those of AddNews (push_news.h).
