@@ -191,7 +191,7 @@ void NodeClaims::AnswerEnd(Write* write, const WriteAnswer& answer, ClaimReplies
       return;
     }
   }
-  replies->Add(writes_.Take(uuid).callers, RefusalBy(answer, true));
+  replies->Add(writes_.Take(uuid).callers, RefusalBy(answer.status, true));
 }
 
 std::vector<std::string> NodeClaims::RepairRecords(absl::Time booted_at) {

@@ -102,22 +102,20 @@ bool GivesBack(const RecordWrites::Write& write) {
   return write.end == ClaimEnd::kAbort || write.end == ClaimEnd::kRevert;
 }
 
-absl::Status RefusalBy(const WriteAnswer& answer, bool ends) {
-  const std::string text(answer.status.message());
-  switch (answer.status.code()) {
+absl::Status RefusalBy(const absl::Status& answer, bool ends) {
+  const std::string text(answer.message());
+  switch (answer.code()) {
     case absl::StatusCode::kAborted:
       return RefuseClaim(ClaimRefusalKind::kRecordConflict, text);
     case absl::StatusCode::kNotFound:
       return RefuseClaim(ClaimRefusalKind::kInstanceNotFound, text);
     case absl::StatusCode::kPermissionDenied:
-      return RefuseClaim(answer.denies_record && !ends ? ClaimRefusalKind::kInstanceNotFound
-                                                       : ClaimRefusalKind::kNodeUnavailable,
-                         text);
+      return RefuseClaim(ClaimRefusalKind::kNodeUnavailable, text);
     case absl::StatusCode::kFailedPrecondition:
       return RefuseClaim(ends ? ClaimRefusalKind::kWrongState : ClaimRefusalKind::kPlacementAway,
                          text);
     case absl::StatusCode::kInvalidArgument:
-      return answer.status;
+      return answer;
     default:
       return RefuseClaim(ClaimRefusalKind::kPlacementAway, text);
   }

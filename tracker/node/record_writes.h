@@ -121,10 +121,10 @@ bool GivesBack(const RecordWrites::Write& write);
 // claim. InvalidArgument is returned as it is. The kinds for the other codes:
 //   Aborted             kRecordConflict
 //   NotFound            kInstanceNotFound
-//   PermissionDenied    kInstanceNotFound if `denies_record` and not `ends`, else kNodeUnavailable
+//   PermissionDenied    kNodeUnavailable
 //   FailedPrecondition  kWrongState if `ends`, else kPlacementAway
 //   else                kPlacementAway
-absl::Status RefusalBy(const WriteAnswer& answer, bool ends);
+absl::Status RefusalBy(const absl::Status& answer, bool ends);
 
 }  // namespace berth::tracker
 

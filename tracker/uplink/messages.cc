@@ -326,12 +326,12 @@ std::string ReadReason(const google::rpc::Status& status) {
 
 bool NamesRecord(const google::rpc::Status& status) {
   google::rpc::ErrorInfo info;
-  return std::any_of(status.details().begin(), status.details().end(),
-                     [&info](const google::protobuf::Any& detail) {
-                       return detail.UnpackTo(&info) && info.domain() == kPlacementDomain &&
-                              (info.metadata().contains("instance") ||
-                               info.metadata().contains("migration"));
-                     });
+  return std::any_of(
+      status.details().begin(), status.details().end(),
+      [&info](const google::protobuf::Any& detail) {
+        return detail.UnpackTo(&info) && info.domain() == kPlacementDomain &&
+               (info.metadata().contains("instance") || info.metadata().contains("migration"));
+      });
 }
 
 std::vector<KnownProvider> ReadProviders(

@@ -195,7 +195,7 @@ TEST_F(NodeClaimsTest, AClaimThatPlacementRefusesIsNoClaim) {
   }
   const Call& call = Claim(Building("a"));
   Answer(NextWrite()->id, absl::PermissionDeniedError("x"), /*denies_record=*/true);
-  EXPECT_EQ(call.refusal(), Kind::kInstanceNotFound) << "it is missing, or not for this host";
+  EXPECT_EQ(call.refusal(), Kind::kNodeUnavailable) << "it is missing, or not for this host";
   EXPECT_EQ(Claimed(), 0);
 }
 

@@ -91,7 +91,8 @@ TEST_F(ClaimTest, AnAbortThatIsDeniedSaysWhetherTheClaimIsGone) {
     named = record;
     const ClaimCall abort = Abort(ClaimIdOf((*call.result)->claim));
     ASSERT_TRUE(Answered(abort));
-    EXPECT_EQ(abort.result->ok(), record != std::string("node")) << abort.result->status();  // T-166
+    EXPECT_EQ(abort.result->ok(), record != std::string("node"))
+        << abort.result->status();  // T-166
   }
 }
 
