@@ -57,8 +57,8 @@ Flow FlowOf(const Pending& pending) {
   if (!command.session_owner.empty()) {
     return {command.session_owner, Priority::kSessions, pending.weight};
   }
-  const absl::string_view owner = command.actor == kProcessActor ? "" : command.actor;
-  return {owner, Priority::kFirst, pending.weight};
+  const absl::string_view actor = command.actor;
+  return {actor == kProcessActor ? absl::string_view() : actor, Priority::kFirst, pending.weight};
 }
 
 }  // namespace
