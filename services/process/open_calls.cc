@@ -47,10 +47,13 @@ void OpenCall::OnEnding(Ender ender) {
   absl::Status why;
   {
     MutexLock lock(&mutex_);
+    if (ending_.ok()) {
+      ender_ = std::move(ender);
+      return;
+    }
     why = ending_;
-    if (why.ok()) ender_ = std::move(ender);
   }
-  if (!why.ok()) ender(why);
+  ender(why);
 }
 
 bool OpenCall::End(const absl::Status& why, BootTime now) {
