@@ -45,9 +45,8 @@ TURNS = [
         "                    search_and_write);\n")]),
     ("commands-in-one-turn", "placement/placement_ledger_test", "LedgerTurns.WhoFillsTheQueueKeepsNobodyOut", [(
         "placement/writer/command_queue.cc",
-        "  const absl::string_view owner = command.actor == kProcessActor ? \"\" : command.actor;\n",
-        "  absl::string_view owner = command.actor == kProcessActor ? \"\" : command.actor;\n"
-        "  if (MUTANT) owner = \"one\";\n")]),
+        "  const absl::string_view actor = command.actor;\n",
+        "  const absl::string_view actor = MUTANT ? absl::string_view(\"one\") : command.actor;\n")]),
     ("room-without-share", "placement/placement_ledger_test",
      "AwaitingTest.TenThousandReadersOfTheFutureKeepNobodyWaiting", [(
          "placement/publish/waiting_room.cc",
