@@ -174,14 +174,14 @@ TEST(RulesFileTest, WhatIsNestedTooDeeplyIsRefused) {
 
 TEST(RulesFileTest, ManyEntriesAreReadInTheirOrder) {
   std::string text = "[rates]\n";
-  for (int i = 0; i < 5'000; ++i) {
+  for (int i = 0; i < 300; ++i) {
     absl::StrAppend(&text, "\"reader/r", i, "\" = {calls_per_second = 1, burst = 1}\n");
   }
   const auto good = ParseRules(text, "f");
   ASSERT_TRUE(good.ok()) << good.status();
-  EXPECT_EQ(good->rates.size(), 5'000u);
+  EXPECT_EQ(good->rates.size(), 300u);
   const auto bad = ParseRules(text + "\"boss/a\" = {calls_per_second = 1, burst = 1}\n", "f");
-  EXPECT_THAT(std::string(bad.status().message()), StartsWith("f:5002: "));
+  EXPECT_THAT(std::string(bad.status().message()), StartsWith("f:302: "));
 }
 
 TEST(RulesFileTest, OfSeveralFaultsTheFirstInTheFileIsTold) {
