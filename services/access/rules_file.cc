@@ -373,7 +373,7 @@ absl::StatusOr<std::optional<std::string>> ReadRulesText(const std::string& file
     if (count == 0) break;
     size += static_cast<size_t>(count);
   }
-  if (size > kRulesFileBytesMax) return Unreadable(file, "is larger than 1 MiB");
+  if (size > kRulesFileBytesMax) return Unreadable(file, "is larger than 128 KiB");
   text.resize(size);
   return std::optional<std::string>(std::move(text));
 }

@@ -23,7 +23,8 @@
 
 namespace berth::services {
 
-inline constexpr size_t kRulesFileBytesMax = 1 << 20;
+// toml11 counts the lines before each value anew, so its time grows with the square of the size.
+inline constexpr size_t kRulesFileBytesMax = 128 << 10;
 
 // Reads the rules in `text`. Pure. A text of nothing but comments limits nothing. Fails with
 // kInvalidArgument for the first fault in the text; the message begins with FILE:LINE. A fault is

@@ -225,7 +225,7 @@ TEST_F(RulesTextTest, WhatIsNoReadableFileIsToldByName) {
       {link, "is a link"},
       {directory_, "is a directory"},
       {pipe, "is no regular file"},
-      {large, "is larger than 1 MiB"},
+      {large, "is larger than 128 KiB"},
       {file_ + "/below", "Not a directory"},
   };
   for (const auto& [file, words] : cases) {
