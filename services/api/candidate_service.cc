@@ -132,7 +132,7 @@ class CandidateService final : public Service {
                           absl::StatusOr<placement::CommandBody> (*convert)(const Request&),
                           void (*fill)(const WriteAnswer&, Response*)) {
     UnaryCall* const call = edge_->Begin(context, request);
-    auto made = edge_->CommandFor(*context, *request, [&] { return convert(*request); });
+    auto made = edge_->CommandFor(*call, *request, [&] { return convert(*request); });
     if (!made.ok()) {
       call->End(made.status());
       return call;

@@ -105,9 +105,7 @@ UnaryCall::UnaryCall(const CallRecorder* recorder, Context* context, const Messa
       request_(request),
       deadline_(begun_ + TimeLeft(*context, kDeadlineMax)) {}
 
-std::string UnaryCall::owner() const {
-  return open_ != nullptr ? ActorOf(open_->caller()) : ActorOf(*context_);
-}
+std::string UnaryCall::owner() const { return ActorOf(caller()); }
 
 absl::Status UnaryCall::Listens() const {
   if (cancelled_->load()) return absl::CancelledError("the caller has gone");
@@ -140,9 +138,9 @@ Reactor* Edge::EndAtOnce(Context* context, const Message& request, placement::Bo
 }
 
 absl::StatusOr<placement::Command> Edge::CommandFor(
-    const Context& context, const Message& request,
+    const UnaryCall& call, const Message& request,
     absl::FunctionRef<absl::StatusOr<placement::CommandBody>()> convert) const {
-  const Caller caller = CallerOf(context);
+  const Caller caller = call.caller();
   placement::Command command;
   command.actor = ActorOf(caller);
   command.method = recorder_.LoggedMethodOf(request);

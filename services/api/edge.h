@@ -26,6 +26,7 @@
 #include "placement/ground/fair_queue.h"
 #include "placement/ledger/ledger.h"
 #include "services/access/policy.h"
+#include "services/process/caller.h"
 #include "services/process/log.h"
 #include "services/process/metrics.h"
 #include "services/process/open_calls.h"
@@ -77,6 +78,8 @@ class UnaryCall : public Reactor {
   UnaryCall(const CallRecorder* recorder, Context* context,
             const google::protobuf::Message* request);
 
+  // The caller. The gate has already read the certificate, so this is cheaper than CallerOf.
+  Caller caller() const { return open_ == nullptr ? CallerOf(*context_) : open_->caller(); }
   // The identity of the caller, as ActorOf says.
   std::string owner() const;
   // The caller's deadline, at most a minute after the begin of the call.
@@ -155,7 +158,7 @@ class Edge {
                  std::type_identity_t<Fill<Response>> fill = nullptr) {
     UnaryCall* const call = Begin(context, request);
     absl::StatusOr<placement::Command> command =
-        CommandFor(*context, *request, [&] { return convert(*request); });
+        CommandFor(*call, *request, [&] { return convert(*request); });
     if (!command.ok()) {
       call->End(command.status());
       return call;
@@ -207,7 +210,7 @@ class Edge {
   // command with the caller as its actor, with this request id, and with the caller's projects. The
   // command of a tracker with a certificate says so (TrackerProcess::identified).
   absl::StatusOr<placement::Command> CommandFor(
-      const Context& context, const google::protobuf::Message& request,
+      const UnaryCall& call, const google::protobuf::Message& request,
       absl::FunctionRef<absl::StatusOr<placement::CommandBody>()> convert) const;
 
  private:

@@ -6,6 +6,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
 #include "grpc/grpc_security_constants.h"
 #include "grpcpp/server_context.h"
 #include "services/tls/certificates.h"
@@ -16,19 +17,21 @@ namespace {
 
 constexpr size_t kEndsKeptMax = 256;
 
-std::string PropertyOf(const grpc::AuthContext& context, const char* name) {
+// Lives as long as `context`.
+absl::string_view PropertyOf(const grpc::AuthContext& context, const char* name) {
   const std::vector<grpc::string_ref> values = context.FindPropertyValues(name);
-  return values.size() == 1 ? std::string(values[0].data(), values[0].size()) : "";
+  return values.size() == 1 ? absl::string_view(values[0].data(), values[0].size()) : "";
 }
 
 // Like CertificateEnd. Each thread remembers certificates, because one connection makes many calls
 // with one certificate.
-absl::Time RememberedEnd(const std::string& pem) {
+absl::Time RememberedEnd(absl::string_view pem) {
   thread_local absl::flat_hash_map<std::string, absl::Time> ends;
   const auto found = ends.find(pem);
   if (found != ends.end()) return found->second;
   if (ends.size() >= kEndsKeptMax) ends.clear();
-  return ends[pem] = CertificateEnd(pem);
+  const std::string text(pem);
+  return ends[text] = CertificateEnd(text);
 }
 
 }  // namespace
@@ -43,7 +46,7 @@ Caller CallerOf(const grpc::ServerContextBase& context) {
 Caller CallerOn(const grpc::AuthContext& connection) {
   Caller caller;
   // gRPC sets this property only if the certificate has exactly one URI.
-  const std::string uri = PropertyOf(connection, GRPC_PEER_SPIFFE_ID_PROPERTY_NAME);
+  const absl::string_view uri = PropertyOf(connection, GRPC_PEER_SPIFFE_ID_PROPERTY_NAME);
   if (uri.empty()) return caller;
   const auto id = ParseSpiffeId(uri);
   if (!id.ok()) return caller;
