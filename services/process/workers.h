@@ -28,9 +28,9 @@ class Workers {
   ~Workers();
 
   // Adds `work` to the queue. If the queue has no room at `flow.priority`, and `flow.owner` has too
-  // much in it, drops `work` and `refused`, calls neither, and returns false. Else a worker calls one of them later:
-  // `work`, or `refused` if the work was put out of the queue for the work of another owner.
-  // Workers call `refused` before any further `work`; it must be quick. Never waits, and calls
+  // much in it, drops `work` and `refused`, calls neither, and returns false. Else a worker calls one
+  // of them later: `work`, or `refused` if the work was put out of the queue for the work of another
+  // owner. Workers call `refused` before any further `work`; it must be quick. Never waits, and calls
   // nothing itself.
   [[nodiscard]] bool Submit(const placement::Flow& flow, std::function<void()> work,
                             std::function<void()> refused);
