@@ -19,12 +19,9 @@
 #include "berth/placement/v1/candidate.pb.h"
 #include "berth/placement/v1/catalog.grpc.pb.h"
 #include "berth/placement/v1/watch.grpc.pb.h"
-#include "grpcpp/create_channel.h"
-#include "grpcpp/security/tls_certificate_provider.h"
-#include "grpcpp/security/tls_certificate_verifier.h"
-#include "grpcpp/security/tls_credentials_options.h"
 #include "tests/e2e/calls.h"
 #include "tests/processes/certificate_authority.h"
+#include "tests/processes/client_credentials.h"
 #include "tests/processes/placement_server.h"
 #include "tests/processes/private_cluster.h"
 
@@ -54,20 +51,7 @@ class AccessTest : public ::testing::Test {
 
   std::shared_ptr<grpc::Channel> ChannelOf(const std::string& identity) const {
     const auto own = ca_.Issue(absl::StrCat("spiffe://", kAccessDomain, "/", identity));
-    grpc::experimental::TlsChannelCredentialsOptions options;
-    options.set_certificate_provider(
-        std::make_shared<grpc::experimental::StaticDataCertificateProvider>(
-            ca_.pem(),
-            std::vector<grpc::experimental::IdentityKeyCertPair>{{own.key, own.certificate}}));
-    options.watch_root_certs();
-    options.watch_identity_key_cert_pairs();
-    options.set_certificate_verifier(
-        std::make_shared<grpc::experimental::NoOpCertificateVerifier>());
-    options.set_check_call_host(false);
-    grpc::ChannelArguments arguments;
-    arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
-    return grpc::CreateCustomChannel(placement_->address(),
-                                     grpc::experimental::TlsCredentials(options), arguments);
+    return testing::OwnChannel(placement_->address(), testing::ClientCredentials(own, ca_.pem()));
   }
 
   static grpc::Status ListTraits(const std::shared_ptr<grpc::Channel>& channel) {

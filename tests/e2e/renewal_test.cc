@@ -1,10 +1,6 @@
 // Programs whose certificate ends after seconds, over mutual TLS: a tracker, `berth audit follow`, a
 // watcher and a scheduler. With a newer certificate they go on; without one all end at its end.
 #include <gmock/gmock.h>
-#include <grpcpp/create_channel.h>
-#include <grpcpp/security/tls_certificate_provider.h>
-#include <grpcpp/security/tls_certificate_verifier.h>
-#include <grpcpp/security/tls_credentials_options.h>
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <unistd.h>
@@ -28,6 +24,7 @@
 #include "berth/placement/v1/watch.grpc.pb.h"
 #include "placement/store/child_process.h"
 #include "tests/processes/certificate_authority.h"
+#include "tests/processes/client_credentials.h"
 #include "tests/processes/placement_server.h"
 #include "tests/processes/private_cluster.h"
 #include "tests/processes/tracker_process.h"
@@ -76,15 +73,15 @@ class RenewalTest : public ::testing::Test {
     arguments.emplace_back("--service-down-time=3s");
     placement_ = StartOrDie(scratch_.path(), std::move(arguments));
     Write("admin", "ann", absl::Hours(1));
-    admin_ = Channel("admin", "ann");
+    admin_ = Channel("admin");
     // All four get certificates that end at the same time.
     begun_at_ = absl::Now();
     StartTracker();
     StartFollower();
     Write("reader", "wat", kLifetime);
     Write("scheduler", "nova", kLifetime);
-    watcher_ = std::thread([this, channel = Channel("reader", "wat")] { Watch(channel); });
-    scheduler_ = Channel("scheduler", "nova");
+    watcher_ = std::thread([this, channel = Channel("reader")] { Watch(channel); });
+    scheduler_ = Channel("scheduler");
   }
   ~RenewalTest() override {
     stopping_ = true;  // noticed at the next message, which comes within seconds
@@ -109,21 +106,13 @@ class RenewalTest : public ::testing::Test {
   }
 
   // A channel of a client that is not ours: it has gRPC read its files anew, and keeps its channel.
-  std::shared_ptr<grpc::Channel> Channel(const std::string& role, const std::string&) {
+  std::shared_ptr<grpc::Channel> Channel(const std::string& role) {
     const std::string base = absl::StrCat(scratch_.path(), "/", role);
-    grpc::experimental::TlsChannelCredentialsOptions options;
-    options.set_certificate_provider(
-        std::make_shared<grpc::experimental::FileWatcherCertificateProvider>(
-            base + ".key", base + ".crt", base + "-ca.crt", /*refresh_interval_sec=*/1));
-    options.watch_root_certs();
-    options.watch_identity_key_cert_pairs();
-    options.set_certificate_verifier(
-        std::make_shared<grpc::experimental::NoOpCertificateVerifier>());
-    options.set_check_call_host(false);
-    grpc::ChannelArguments arguments;
-    arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
-    return grpc::CreateCustomChannel(placement_->address(),
-                                     grpc::experimental::TlsCredentials(options), arguments);
+    return testing::OwnChannel(
+        placement_->address(),
+        testing::ClientCredentials(
+            std::make_shared<grpc::experimental::FileWatcherCertificateProvider>(
+                base + ".key", base + ".crt", base + "-ca.crt", /*refresh_interval_sec=*/1)));
   }
 
   void StartTracker() {
@@ -251,7 +240,7 @@ TEST_F(RenewalTest, WhoeverDoesNotIsEnded) {
 TEST_F(RenewalTest, EveryKindOfCallIsEnded) {
   const absl::Time ends_at = absl::Now() + kLifetime;
   Write("operator", "all", kLifetime);
-  const auto channel = Channel("operator", "all");
+  const auto channel = Channel("operator");
   std::atomic<int> ended{0};
   const auto expect_ended = [&](const std::string& what, const grpc::Status& status) {
     EXPECT_EQ(status.error_code(), grpc::StatusCode::UNAUTHENTICATED)

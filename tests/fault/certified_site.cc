@@ -1,10 +1,6 @@
 #include "tests/fault/certified_site.h"
 
 #include <grpcpp/client_context.h>
-#include <grpcpp/create_channel.h>
-#include <grpcpp/security/credentials.h>
-#include <grpcpp/security/tls_certificate_provider.h>
-#include <grpcpp/security/tls_certificate_verifier.h>
 #include <gtest/gtest.h>
 
 #include <thread>
@@ -14,6 +10,7 @@
 #include "absl/time/clock.h"
 #include "google/rpc/error_details.pb.h"
 #include "google/rpc/status.pb.h"
+#include "tests/processes/client_credentials.h"
 
 namespace berth::fault {
 namespace {
@@ -83,19 +80,8 @@ void CertifiedSite::StartTracker(Host* host) {
 
 std::shared_ptr<grpc::Channel> CertifiedSite::Connect(const std::string& identity,
                                                       const std::string& address) const {
-  const testing::IssuedCertificate own = ca_.Issue(UriOf(identity));
-  grpc::experimental::TlsChannelCredentialsOptions options;
-  options.set_certificate_provider(
-      std::make_shared<grpc::experimental::StaticDataCertificateProvider>(
-          ca_.pem(),
-          std::vector<grpc::experimental::IdentityKeyCertPair>{{own.key, own.certificate}}));
-  options.watch_root_certs();
-  options.watch_identity_key_cert_pairs();
-  options.set_certificate_verifier(std::make_shared<grpc::experimental::NoOpCertificateVerifier>());
-  options.set_check_call_host(false);
-  grpc::ChannelArguments arguments;
-  arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
-  return grpc::CreateCustomChannel(address, grpc::experimental::TlsCredentials(options), arguments);
+  return testing::OwnChannel(address,
+                             testing::ClientCredentials(ca_.Issue(UriOf(identity)), ca_.pem()));
 }
 
 tracker::v1::GetNodeViewResponse CertifiedSite::ViewOf(const Host& host) {

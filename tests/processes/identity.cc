@@ -1,9 +1,5 @@
 #include "tests/processes/identity.h"
 
-#include <grpcpp/security/tls_certificate_provider.h>
-#include <grpcpp/security/tls_certificate_verifier.h>
-#include <grpcpp/security/tls_credentials_options.h>
-
 #include <cstdlib>
 #include <map>
 
@@ -11,6 +7,7 @@
 #include "absl/strings/str_replace.h"
 #include "placement/ground/mutex.h"
 #include "tests/processes/certificate_authority.h"
+#include "tests/processes/client_credentials.h"
 #include "tests/processes/private_cluster.h"
 
 namespace berth::e2e {
@@ -40,7 +37,9 @@ class Identities {
   std::shared_ptr<grpc::ChannelCredentials> CredentialsOf(const std::string& identity) {
     placement::MutexLock lock(&mutex_);
     std::shared_ptr<grpc::ChannelCredentials>& credentials = credentials_[identity];
-    if (credentials == nullptr) credentials = MakeCredentials(Issue(identity).issued);
+    if (credentials == nullptr) {
+      credentials = testing::ClientCredentials(Issue(identity).issued, ca_.pem());
+    }
     return credentials;
   }
 
@@ -54,21 +53,6 @@ class Identities {
     made.paths = testing::WriteCertificates(
         directory.path(), absl::StrReplaceAll(identity, {{"/", "-"}}), made.issued, ca_.pem());
     return made;
-  }
-
-  std::shared_ptr<grpc::ChannelCredentials> MakeCredentials(
-      const testing::IssuedCertificate& own) const {
-    grpc::experimental::TlsChannelCredentialsOptions options;
-    options.set_certificate_provider(
-        std::make_shared<grpc::experimental::StaticDataCertificateProvider>(
-            ca_.pem(),
-            std::vector<grpc::experimental::IdentityKeyCertPair>{{own.key, own.certificate}}));
-    options.watch_root_certs();
-    options.watch_identity_key_cert_pairs();
-    options.set_certificate_verifier(
-        std::make_shared<grpc::experimental::NoOpCertificateVerifier>());
-    options.set_check_call_host(false);
-    return grpc::experimental::TlsCredentials(options);
   }
 
   const testing::CertificateAuthority ca_{"test"};

@@ -33,13 +33,12 @@
 #include "grpcpp/create_channel.h"
 #include "grpcpp/generic/generic_stub.h"
 #include "grpcpp/security/credentials.h"
-#include "grpcpp/security/tls_certificate_provider.h"
-#include "grpcpp/security/tls_certificate_verifier.h"
 #include "gtest/gtest.h"
 #include "placement/values/refusal.h"
 #include "services/process/server.h"
 #include "services/tls/tls.h"
 #include "tests/processes/certificate_authority.h"
+#include "tests/processes/client_credentials.h"
 
 namespace berth::services {
 namespace {
@@ -110,21 +109,8 @@ class GateTest : public ::testing::Test {
     }
     testing::CertificateWords words;
     words.uris = uris;
-    const testing::IssuedCertificate own = ca_.Issue(words);
-    grpc::experimental::TlsChannelCredentialsOptions options;
-    options.set_certificate_provider(
-        std::make_shared<grpc::experimental::StaticDataCertificateProvider>(
-            ca_.pem(),
-            std::vector<grpc::experimental::IdentityKeyCertPair>{{own.key, own.certificate}}));
-    options.watch_root_certs();
-    options.watch_identity_key_cert_pairs();
-    options.set_certificate_verifier(
-        std::make_shared<grpc::experimental::NoOpCertificateVerifier>());
-    options.set_check_call_host(false);
-    grpc::ChannelArguments arguments;
-    arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
-    return grpc::CreateCustomChannel(server_->addresses()[0],
-                                     grpc::experimental::TlsCredentials(options), arguments);
+    return testing::OwnChannel(server_->addresses()[0],
+                               testing::ClientCredentials(ca_.Issue(words), ca_.pem()));
   }
 
   // Calls `method` with one message, which is empty.

@@ -1,7 +1,6 @@
 // What happens to connections and open calls when the right with which they were opened ends: the
 // certificate expires, its CA is taken away, or its identity is denied. Over real sockets.
 #include <gmock/gmock.h>
-#include <grpcpp/create_channel.h>
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -17,11 +16,10 @@
 #include "grpc/health/v1/health.grpc.pb.h"
 #include "grpcpp/generic/generic_stub.h"
 #include "grpcpp/security/credentials.h"
-#include "grpcpp/security/tls_certificate_provider.h"
-#include "grpcpp/security/tls_certificate_verifier.h"
 #include "services/process/server.h"
 #include "services/tls/tls.h"
 #include "tests/processes/certificate_authority.h"
+#include "tests/processes/client_credentials.h"
 
 namespace berth::services {
 namespace {
@@ -121,22 +119,10 @@ class LapseTest : public ::testing::Test {
   using Provider = grpc::experimental::CertificateProviderInterface;
 
   std::shared_ptr<grpc::Channel> Channel(const std::shared_ptr<Provider>& provider) {
-    grpc::experimental::TlsChannelCredentialsOptions options;
-    options.set_certificate_provider(provider);
-    options.watch_root_certs();
-    options.watch_identity_key_cert_pairs();
-    options.set_certificate_verifier(
-        std::make_shared<grpc::experimental::NoOpCertificateVerifier>());
-    options.set_check_call_host(false);
-    grpc::ChannelArguments arguments;
-    arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
-    return grpc::CreateCustomChannel(server_->addresses()[0],
-                                     grpc::experimental::TlsCredentials(options), arguments);
+    return testing::OwnChannel(server_->addresses()[0], testing::ClientCredentials(provider));
   }
   std::shared_ptr<grpc::Channel> Channel(const IssuedCertificate& own) {
-    return Channel(std::make_shared<grpc::experimental::StaticDataCertificateProvider>(
-        ca_.pem(),
-        std::vector<grpc::experimental::IdentityKeyCertPair>{{own.key, own.certificate}}));
+    return testing::OwnChannel(server_->addresses()[0], testing::ClientCredentials(own, ca_.pem()));
   }
 
   static grpc::Status Check(const std::shared_ptr<grpc::Channel>& channel) {

@@ -3,7 +3,6 @@
 #include "services/tls/tls.h"
 
 #include <gmock/gmock.h>
-#include <grpcpp/create_channel.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -22,6 +21,7 @@
 #include "services/process/server.h"
 #include "tests/processes/as_nobody.h"
 #include "tests/processes/certificate_authority.h"
+#include "tests/processes/client_credentials.h"
 
 namespace berth::services {
 namespace {
@@ -94,10 +94,8 @@ class TlsTest : public ::testing::Test {
 
   // Makes a call over a new connection. The deadline only bounds a failure.
   grpc::Status Call(const std::shared_ptr<grpc::ChannelCredentials>& credentials) {
-    grpc::ChannelArguments arguments;
-    arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
     const auto stub = grpc::health::v1::Health::NewStub(
-        grpc::CreateCustomChannel(server_->addresses()[0], credentials, arguments));
+        testing::OwnChannel(server_->addresses()[0], credentials));
     grpc::ClientContext context;
     context.set_deadline(absl::ToChronoTime(absl::Now() + kCallMax));
     HealthCheckResponse response;
@@ -105,17 +103,7 @@ class TlsTest : public ::testing::Test {
   }
   // A client that accepts placement, with this certificate; its own checks are not made.
   grpc::Status CallWith(const IssuedCertificate& issued, const std::string& ca) {
-    grpc::experimental::TlsChannelCredentialsOptions options;
-    options.set_certificate_provider(
-        std::make_shared<grpc::experimental::StaticDataCertificateProvider>(
-            ca, std::vector<grpc::experimental::IdentityKeyCertPair>{
-                    {issued.key, issued.certificate}}));
-    options.watch_root_certs();
-    options.watch_identity_key_cert_pairs();
-    options.set_certificate_verifier(
-        std::make_shared<grpc::experimental::NoOpCertificateVerifier>());
-    options.set_check_call_host(false);
-    return Call(grpc::experimental::TlsCredentials(options));
+    return Call(testing::ClientCredentials(issued, ca));
   }
   grpc::Status CallWith(const CertificateWords& words) {
     return CallWith(ca_.Issue(words), ca_.pem());
