@@ -23,6 +23,7 @@
 #include "placement/ground/mutex.h"
 #include "placement/ground/status_macros.h"
 #include "services/tls/peer_verifier.h"
+#include "services/tls/small_connections.h"
 
 namespace berth::services {
 namespace {
@@ -188,6 +189,7 @@ Tls::~Tls() = default;
 absl::StatusOr<std::unique_ptr<Tls>> Tls::Open(const TlsSettings& settings, CertificateUse use,
                                                Tell tell) {
   BERTH_RETURN_IF_ERROR(CheckWhole(settings));
+  KeepConnectionsSmall();
   auto impl = std::make_unique<Impl>(settings, std::move(use), std::move(tell));
   {
     placement::MutexLock lock(&impl->mutex);
