@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <cstdlib>
+#include <utility>
 
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
@@ -15,6 +16,8 @@ namespace {
 
 constexpr absl::Duration kCertificateStep = absl::Seconds(1);
 constexpr int kPortMax = 65'535;
+// Anybody may connect, with a certificate of his own making.
+constexpr size_t kPeerLinesMax = 20;
 
 }  // namespace
 
@@ -77,14 +80,24 @@ void AddTlsOptions(TlsSettings* tls, Config* config) {
               "DOMAIN in the ids spiffe://DOMAIN/ROLE/NAME of all certificates");
 }
 
+Tls::Tell PeerTeller(std::function<placement::BootTime()> clock) {
+  auto pace = std::make_shared<LinePace>(absl::Seconds(1), kPeerLinesMax);
+  return [pace, clock = std::move(clock)](bool wrong, const std::string& text) {
+    int64_t omitted = 0;
+    if (!pace->Lets(text, clock(), &omitted)) return;
+    Log(wrong ? LogLevel::kWarning : LogLevel::kInfo, text, {{"omitted", omitted}});
+  };
+}
+
 absl::StatusOr<std::unique_ptr<Tls>> OpenTls(const ServiceOptions& options,
                                              const CertificateUse& use) {
   if (!options.tls.given()) return std::unique_ptr<Tls>();
+  const Tls::Tell tell_of_peers = PeerTeller();
+  PassOnGrpcLog(tell_of_peers);
   const Tls::Tell tell = [](bool wrong, const std::string& text) {
     Log(wrong ? LogLevel::kWarning : LogLevel::kInfo, text);
   };
-  PassOnGrpcLog(tell);
-  return Tls::Open(options.tls, use, tell);
+  return Tls::Open(options.tls, use, tell, tell_of_peers);
 }
 
 std::unique_ptr<Loop> FollowCertificates(Tls* tls) {

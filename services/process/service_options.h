@@ -2,10 +2,12 @@
 #ifndef BERTH_SERVICES_PROCESS_SERVICE_OPTIONS_H_
 #define BERTH_SERVICES_PROCESS_SERVICE_OPTIONS_H_
 
+#include <functional>
 #include <memory>
 #include <string>
 
 #include "absl/status/statusor.h"
+#include "placement/ground/boot_clock.h"
 #include "services/process/config.h"
 #include "services/process/loops.h"
 #include "services/process/metrics.h"
@@ -34,8 +36,13 @@ absl::Status CheckMetricsListener(const ServiceOptions& options);
 // Declares the settings of TLS.
 void AddTlsOptions(TlsSettings* tls, Config* config);
 
-// Opens the certificates of a service, and passes on to the log what happens to them and what gRPC
-// logs. Null if `options` has no TLS. Fails like Tls::Open.
+// Writes to the log what is told of peers, who decide how often it is told: the same text once a
+// second, and 20 lines a second at most, with the number of those that were left out. `clock` tells
+// the time.
+Tls::Tell PeerTeller(std::function<placement::BootTime()> clock = placement::BootNow);
+
+// Opens the certificates of a service, and passes on to the log what happens to them, and what gRPC
+// and the handshakes tell of peers (PeerTeller). Null if `options` has no TLS. Fails like Tls::Open.
 absl::StatusOr<std::unique_ptr<Tls>> OpenTls(const ServiceOptions& options,
                                              const CertificateUse& use);
 

@@ -15,6 +15,7 @@
 #include "openssl/x509_vfy.h"
 #include "openssl/x509v3.h"
 #include "placement/ground/status_macros.h"
+#include "services/tls/holder.h"
 #include "services/tls/pem.h"
 
 namespace berth::services {
@@ -108,7 +109,7 @@ absl::Time TimeOfAsn1(const ASN1_TIME* time) {
   return absl::FromTM(parts, absl::UTCTimeZone());
 }
 
-std::string Shown(absl::Time time) {
+std::string TextOf(absl::Time time) {
   return absl::FormatTime(absl::RFC3339_sec, time, absl::UTCTimeZone());
 }
 
@@ -117,29 +118,13 @@ absl::Status CheckTimes(const std::string& path, const X509* certificate, absl::
   const absl::Time end = TimeOfAsn1(X509_get0_notAfter(certificate));
   if (now < begin) {
     return BadFile("the certificate", path,
-                   absl::StrCat("is valid only from ", Shown(begin), ", and now it is ", Shown(now),
-                                "; is the clock right?"));
+                   absl::StrCat("is valid only from ", TextOf(begin), ", and now it is ",
+                                TextOf(now), "; is the clock right?"));
   }
   if (now <= end) return absl::OkStatus();
   return BadFile("the certificate", path,
-                 absl::StrCat("has expired at ", Shown(end), ", and now it is ", Shown(now),
+                 absl::StrCat("has expired at ", TextOf(end), ", and now it is ", TextOf(now),
                               "; issue a new one"));
-}
-
-// The subject alternative names of one type in `certificate`: GEN_URI or GEN_DNS.
-std::vector<std::string> NamesOf(const X509* certificate, int type) {
-  std::vector<std::string> texts;
-  auto* names = static_cast<GENERAL_NAMES*>(
-      X509_get_ext_d2i(certificate, NID_subject_alt_name, nullptr, nullptr));
-  for (int i = 0; i < sk_GENERAL_NAME_num(names); ++i) {
-    const GENERAL_NAME* name = sk_GENERAL_NAME_value(names, i);
-    if (name->type != type) continue;
-    const ASN1_IA5STRING* text = name->d.ia5;
-    texts.emplace_back(reinterpret_cast<const char*>(ASN1_STRING_get0_data(text)),
-                       static_cast<size_t>(ASN1_STRING_length(text)));
-  }
-  GENERAL_NAMES_free(names);
-  return texts;
 }
 
 // What to tell somebody whose certificate has an id where it does not count; else empty.

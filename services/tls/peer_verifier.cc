@@ -1,14 +1,13 @@
 #include "services/tls/peer_verifier.h"
 
 #include <algorithm>
-#include <atomic>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "grpcpp/security/tls_certificate_verifier.h"
 #include "grpcpp/support/status.h"
-#include "placement/ground/boot_clock.h"
+#include "services/tls/holder.h"
 #include "services/tls/spiffe_id.h"
 
 namespace berth::services {
@@ -32,10 +31,10 @@ class PeerVerifier : public grpc::experimental::ExternalCertificateVerifier {
     const absl::Status checked = CheckPeer(uris, trust_domain_, roles_);
     if (checked.ok()) return true;
     *status = grpc::Status(grpc::StatusCode::UNAUTHENTICATED, std::string(checked.message()));
-    const int64_t now = absl::ToInt64Seconds(placement::BootNow());
-    if (last_told_.exchange(now) != now) {
-      tell_(true, absl::StrCat("refused a TLS connection: ", checked.message()));
-    }
+    const grpc::string_ref pem = request->peer_cert();
+    tell_(true,
+          absl::StrCat("refused a TLS connection: ", checked.message(), "; it is the one with ",
+                       HolderIn(std::string(pem.data(), pem.size()))));
     return true;
   }
   void Cancel(TlsCustomVerificationCheckRequest*) override {}
@@ -44,7 +43,6 @@ class PeerVerifier : public grpc::experimental::ExternalCertificateVerifier {
   const std::string trust_domain_;
   const std::vector<std::string> roles_;
   const std::function<void(bool, const std::string&)> tell_;
-  std::atomic<int64_t> last_told_{-1};
 };
 
 }  // namespace

@@ -22,7 +22,8 @@ namespace berth::services {
 absl::Status CheckPeer(const std::vector<std::string>& uris, const std::string& trust_domain,
                        const std::vector<std::string>& roles);
 
-// Returns the check in the form that gRPC wants. It tells the first refusal of each second.
+// Returns the check in the form that gRPC wants. It tells each refusal, with whose certificate it is
+// (HolderIn).
 std::shared_ptr<grpc::experimental::CertificateVerifier> MakePeerVerifier(
     const std::string& trust_domain, std::vector<std::string> roles,
     std::function<void(bool wrong, const std::string& text)> tell);

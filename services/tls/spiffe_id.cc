@@ -7,6 +7,7 @@
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "placement/ground/status_macros.h"
+#include "services/tls/holder.h"
 
 namespace berth::services {
 namespace {
@@ -14,7 +15,6 @@ namespace {
 constexpr char kScheme[] = "spiffe://";
 constexpr size_t kUriBytesMax = 2048;
 constexpr size_t kDomainBytesMax = 255;
-constexpr size_t kTextShownMax = 100;
 
 bool IsDomainCharacter(char c) {
   return absl::ascii_islower(c) || absl::ascii_isdigit(c) || c == '.' || c == '-' || c == '_';
@@ -27,13 +27,6 @@ bool IsPart(absl::string_view part) {
     if (!IsDomainCharacter(c) && !absl::ascii_isupper(c)) return false;
   }
   return true;
-}
-
-// `text` for an error message: printable and not too long.
-std::string Shown(absl::string_view text) {
-  std::string shown;
-  for (const char c : text.substr(0, kTextShownMax)) shown += absl::ascii_isprint(c) ? c : '?';
-  return text.size() > kTextShownMax ? shown + "..." : shown;
 }
 
 }  // namespace

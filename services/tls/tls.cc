@@ -18,11 +18,11 @@
 #include "grpcpp/security/server_credentials.h"
 #include "grpcpp/security/tls_certificate_provider.h"
 #include "grpcpp/security/tls_credentials_options.h"
-#include "placement/ground/boot_clock.h"
 #include "placement/ground/check.h"
 #include "placement/ground/mutex.h"
 #include "placement/ground/status_macros.h"
 #include "services/tls/peer_verifier.h"
+#include "services/tls/refused_handshake.h"
 #include "services/tls/small_connections.h"
 
 namespace berth::services {
@@ -106,7 +106,6 @@ struct HandedOver {
   MemoryFile ca;
 };
 
-std::atomic<int64_t> last_handshake_told{0};
 Tls::Tell& GrpcLogTeller() {
   static auto* const teller = new Tls::Tell();
   return *teller;
@@ -117,10 +116,6 @@ void OnGrpcLog(gpr_log_func_args* line) {
   // Said for every connection: the client has sent an address as the name of the server.
   if (absl::StartsWith(text, "No match found for server name")) return;
   const bool handshake = absl::StrContains(text, "andshake");
-  if (handshake) {
-    const int64_t now = absl::ToInt64Seconds(placement::BootNow());
-    if (last_handshake_told.exchange(now) == now) return;
-  }
   GrpcLogTeller()(line->severity == GPR_LOG_SEVERITY_ERROR,
                   absl::StrCat(handshake ? "a TLS handshake failed: " : "gRPC: ", text));
 }
@@ -137,8 +132,11 @@ absl::Status CheckTls(const TlsSettings& settings, CertificateUse use) {
 
 class Tls::Impl {
  public:
-  Impl(const TlsSettings& given, CertificateUse wanted, Tell told)
-      : settings(given), use(WithDomain(std::move(wanted), given)), tell(std::move(told)) {}
+  Impl(const TlsSettings& given, CertificateUse wanted, Tell told, Tell told_of_peers)
+      : settings(given),
+        use(WithDomain(std::move(wanted), given)),
+        tell(std::move(told)),
+        tell_of_peers(std::move(told_of_peers)) {}
 
   absl::Status TakeOver() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex) {
     absl::StatusOr<CertificateTexts> read = ReadCertificateFiles(settings.files);
@@ -161,13 +159,14 @@ class Tls::Impl {
     options->watch_root_certs();
     options->watch_identity_key_cert_pairs();
     options->set_certificate_verifier(
-        MakePeerVerifier(settings.trust_domain, std::move(roles), tell));
+        MakePeerVerifier(settings.trust_domain, std::move(roles), tell_of_peers));
     options->set_check_call_host(false);
   }
 
   const TlsSettings settings;
   const CertificateUse use;
   const Tell tell;
+  const Tell tell_of_peers;
   // Gives listeners what `files` have. Constant after Open. Null: `use` is not that of a server.
   std::shared_ptr<FileWatcherCertificateProvider> provider;
   mutable placement::Mutex mutex;
@@ -187,10 +186,12 @@ Tls::Tls(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 Tls::~Tls() = default;
 
 absl::StatusOr<std::unique_ptr<Tls>> Tls::Open(const TlsSettings& settings, CertificateUse use,
-                                               Tell tell) {
+                                               Tell tell, Tell tell_of_peers) {
   BERTH_RETURN_IF_ERROR(CheckWhole(settings));
   KeepConnectionsSmall();
-  auto impl = std::make_unique<Impl>(settings, std::move(use), std::move(tell));
+  if (tell_of_peers == nullptr) tell_of_peers = tell;
+  auto impl =
+      std::make_unique<Impl>(settings, std::move(use), std::move(tell), std::move(tell_of_peers));
   {
     placement::MutexLock lock(&impl->mutex);
     BERTH_RETURN_IF_ERROR(impl->TakeOver());
@@ -267,6 +268,7 @@ std::shared_ptr<grpc::ChannelCredentials> Tls::ForChannel(std::vector<std::strin
 }
 
 void PassOnGrpcLog(Tls::Tell tell) {
+  TellRefusedHandshakes([tell](const std::string& text) { tell(true, text); });
   GrpcLogTeller() = std::move(tell);
   gpr_set_log_function(OnGrpcLog);
 }

@@ -41,9 +41,11 @@ class Tls {
   // Tells an operator what happened. `wrong`: something failed. The calls come from any thread.
   using Tell = std::function<void(bool wrong, const std::string& text)>;
 
-  // Reads and checks the files. Fails like CheckTls. REQUIRES: settings.given().
+  // Reads and checks the files. Fails like CheckTls. `tell` is told what becomes of the files, and
+  // `tell_of_peers` which peers are refused: a peer decides how often. Null: `tell`, too.
+  // REQUIRES: settings.given().
   static absl::StatusOr<std::unique_ptr<Tls>> Open(const TlsSettings& settings, CertificateUse use,
-                                                   Tell tell);
+                                                   Tell tell, Tell tell_of_peers = nullptr);
   // Credentials that were made may outlive the Tls.
   ~Tls();
 
@@ -82,8 +84,8 @@ class Tls {
   std::unique_ptr<Impl> impl_;
 };
 
-// Passes on what gRPC logs, instead of letting gRPC write it to stderr. That a handshake failed is
-// told at most once a second.
+// Passes on what gRPC logs, instead of letting gRPC write it to stderr, and why OpenSSL refuses the
+// certificates of peers. A peer decides how often. To be called before the first handshake.
 void PassOnGrpcLog(Tls::Tell tell);
 
 }  // namespace berth::services

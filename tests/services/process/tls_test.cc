@@ -19,6 +19,7 @@
 #include "grpcpp/server_builder.h"
 #include "services/process/caller.h"
 #include "services/process/server.h"
+#include "services/tls/refused_handshake.h"
 #include "tests/processes/as_nobody.h"
 #include "tests/processes/certificate_authority.h"
 #include "tests/processes/client_credentials.h"
@@ -155,8 +156,39 @@ TEST_F(TlsTest, AServerRefusesClientsThatItCannotIdentify) {
   words.not_after = absl::Now() - absl::Minutes(1);
   EXPECT_FALSE(CallWith(words).ok());
   EXPECT_FALSE(CallWith(other_.Issue(kClientUri), ca_.pem()).ok());
-  EXPECT_THAT(server_told_.text(), HasSubstr("wrong: refused a TLS connection: the certificate of "
-                                             "the other side has 0 URIs"));
+  for (const std::string& said :
+       {std::string(
+            "has 0 URIs, but must have exactly one, its SPIFFE id; it is the one with subject "
+            "CN=spiffe://d.example/operator/alice"),
+        absl::StrCat(
+            "has 2 URIs, but must have exactly one, its SPIFFE id; it is the one with URI ",
+            kClientUri, ", URI spiffe://d.example/operator/bob, serial number ")}) {
+    EXPECT_THAT(
+        server_told_.text(),
+        HasSubstr("wrong: refused a TLS connection: the certificate of the other side " + said));
+  }
+}
+
+// gRPC itself logs only that the handshake failed.
+TEST_F(TlsTest, WhyOpenSslRefusesACertificateIsTold) {
+  Told told;
+  TellRefusedHandshakes([tell = told.Teller()](const std::string& text) { tell(true, text); });
+  Serve(ca_.Issue(kServerUri), ca_.pem());
+  CertificateWords words;
+  words.uris = {kClientUri};
+  EXPECT_TRUE(CallWith(words).ok());
+  EXPECT_EQ(told.text().find("refused"), std::string::npos) << told.text();
+  words.not_after = absl::Now() - absl::Minutes(1);
+  EXPECT_FALSE(CallWith(words).ok());
+  EXPECT_FALSE(CallWith(other_.Issue("spiffe://d.example/reader/bob"), ca_.pem()).ok());
+  TellRefusedHandshakes(nullptr);
+  const std::string begin = "wrong: refused a TLS connection: the certificate of the other side: ";
+  EXPECT_THAT(told.text(), HasSubstr(absl::StrCat(begin,
+                                                  "certificate has expired (certificate 1 of "
+                                                  "the chain); it is the one with URI ",
+                                                  kClientUri, ", serial number ")));
+  EXPECT_THAT(told.text(), HasSubstr("local issuer certificate (certificate 1 of the chain); it is "
+                                     "the one with URI spiffe://d.example/reader/bob"));
 }
 
 TEST_F(TlsTest, TwoCasMayStandSideBySide) {
