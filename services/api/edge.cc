@@ -1,6 +1,8 @@
 #include "services/api/edge.h"
 
 #include "berth/placement/v1/allocation.pb.h"
+#include "google/rpc/error_details.pb.h"
+#include "google/rpc/status.pb.h"
 #include "services/access/table.h"
 #include "services/api/kept_reply.h"
 #include "services/api/page.h"
@@ -8,6 +10,7 @@
 #include "services/process/digest.h"
 #include "services/process/gate.h"
 #include "services/process/log.h"
+#include "services/process/refusal_log.h"
 #include "services/process/status.h"
 #include "services/wire/instance.h"
 
@@ -46,6 +49,15 @@ absl::Status TooManyDatabaseCalls() {
                            kDatabaseRetry);
 }
 
+// The reason that the caller is told; empty if the call succeeded.
+std::string ReasonTold(const grpc::Status& wire) {
+  google::rpc::Status error;
+  google::rpc::ErrorInfo info;
+  const bool has_info = error.ParseFromString(wire.error_details()) && error.details_size() > 0 &&
+                        error.details(0).UnpackTo(&info);
+  return has_info ? info.reason() : "";
+}
+
 }  // namespace
 
 CallRecorder::CallRecorder(Metrics* metrics, AccessLog access_log) : access_log_(access_log) {
@@ -82,19 +94,26 @@ std::shared_ptr<const std::string> CallRecorder::LoggedMethodOf(const Message& r
 }
 
 void CallRecorder::LogCall(const Method& method, const Message& request, const Context& context,
-                           const grpc::Status& status, absl::Duration duration) const {
+                           const absl::Status& status, const grpc::Status& wire,
+                           absl::Duration duration) const {
+  const bool refuses = RefusesCaller(status);
+  const bool is_wanted = access_log_ == AccessLog::kAll || refuses ||
+                         (access_log_ == AccessLog::kFailures && !wire.ok());
+  if (!is_wanted) return;
   const std::string caller = ActorOf(context);
   int64_t omitted = 0;
-  if (access_log_ == AccessLog::kFailures) {
-    const std::string key = absl::StrCat(caller, " ", method.name);
-    if (!failures_.Lets(key, placement::BootNow(), &omitted)) return;
+  if (access_log_ != AccessLog::kAll) {
+    LinePace& pace = refuses ? refusals_ : failures_;
+    const std::string key = absl::StrCat(caller, " ", refuses ? ReasonIn(status) : method.name);
+    if (!pace.Lets(key, placement::BootNow(), &omitted)) return;
   }
-  Log(LogLevel::kInfo, status.ok() ? "call" : status.error_message(),
+  Log(refuses ? LogLevel::kWarning : LogLevel::kInfo, wire.ok() ? "call" : wire.error_message(),
       {{"request_id", RequestIdOf(request)},
        {"peer", context.peer()},
        {"caller", caller},
        {"method", method.name},
-       {"code", static_cast<int64_t>(status.error_code())},
+       {"code", static_cast<int64_t>(wire.error_code())},
+       {"reason", ReasonTold(wire)},
        {"duration_ms", absl::ToDoubleMilliseconds(duration)},
        {"omitted", omitted}});
 }
@@ -120,9 +139,7 @@ grpc::Status CallRecorder::End(const Message& request, const Context& context,
   if (method == methods_.end()) return wire;
   const absl::Duration duration = placement::BootNow() - begun;
   method->second.metrics->Record(wire.error_code(), duration);
-  const bool is_wanted =
-      access_log_ == AccessLog::kAll || (access_log_ == AccessLog::kFailures && !wire.ok());
-  if (is_wanted) LogCall(method->second, request, context, wire, duration);
+  LogCall(method->second, request, context, status, wire, duration);
   return wire;
 }
 

@@ -43,8 +43,9 @@ enum class AccessLog { kNone, kFailures, kAll };
 
 // Counts and logs calls when they end. Finds the method by the type of the request. Of the failures
 // of one method that one caller has in a second, the log gets one line, with the number of those
-// that were left out before it: a caller that fails all the time does not fill the log. With
-// AccessLog::kAll each call gets a line.
+// that were left out before it: a caller that fails all the time does not fill the log. Failures
+// that refuse the caller (RefusesCaller) get one line for each reason instead, also with
+// AccessLog::kNone. With AccessLog::kAll each call gets a line.
 class CallRecorder {
  public:
   CallRecorder(Metrics* metrics, AccessLog access_log);
@@ -65,10 +66,12 @@ class CallRecorder {
   };
 
   void LogCall(const Method& method, const google::protobuf::Message& request,
-               const Context& context, const grpc::Status& status, absl::Duration duration) const;
+               const Context& context, const absl::Status& status, const grpc::Status& wire,
+               absl::Duration duration) const;
 
   const AccessLog access_log_;
   mutable LinePace failures_{absl::Seconds(1)};  // by caller and method
+  mutable LinePace refusals_{absl::Seconds(1)};  // by caller and reason
   absl::flat_hash_map<const google::protobuf::Descriptor*, Method> methods_;
 };
 

@@ -71,7 +71,8 @@ void AddPlacementOptions(PlacementOptions* options, Config* config) {
                            kDefaultAccessFile, ", if it exists"));
   config->AddChoice("access-log", {"none", "failures", "all"}, &options->access_log,
                     "Which calls are logged; failures: those that failed, one a second for each "
-                    "caller and method");
+                    "caller and method. Callers who are refused are always logged, one call a "
+                    "second for each caller and reason");
   config->AddChoice("ledger-roads", {"auto", "long", "short"}, &options->ledger_roads,
                     "How writes go to the database: long: locked first, in two round trips; short: "
                     "compared under the lock, in one; auto: short while no other process writes");

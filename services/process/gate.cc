@@ -19,7 +19,6 @@
 #include "placement/ground/boot_clock.h"
 #include "placement/ground/check.h"
 #include "placement/values/refusal.h"
-#include "services/process/log.h"
 #include "services/process/status.h"
 #include "services/tls/spiffe_id.h"
 
@@ -281,10 +280,10 @@ absl::Status Gate::Check(const grpc::AuthContext* connection, const Caller& call
                          const MethodAccess& method) {
   if (!caller.identified()) {
     if (!HasTls(connection)) return absl::OkStatus();
-    return Denied(caller, method,
-                  placement::Refuse(absl::StatusCode::kUnauthenticated, "UNAUTHENTICATED",
-                                    "the certificate names no identity: it needs exactly one URI, "
-                                    "spiffe://DOMAIN/ROLE/NAME"));
+    return Refused(caller, method,
+                   placement::Refuse(absl::StatusCode::kUnauthenticated, "UNAUTHENTICATED",
+                                     "the certificate names no identity: it needs exactly one "
+                                     "URI, spiffe://DOMAIN/ROLE/NAME"));
   }
   absl::Status status = admission_->Check(caller, connection, absl::Now());
   if (status.ok()) status = method.Permit(RoleOf(caller.role));
@@ -293,19 +292,11 @@ absl::Status Gate::Check(const grpc::AuthContext* connection, const Caller& call
     status = policy_->CountCall(IdentityOf(caller), placement::BootNow());
   }
   if (status.ok()) return status;
-  return Denied(caller, method, std::move(status));
+  return Refused(caller, method, std::move(status));
 }
 
-absl::Status Gate::Denied(const Caller& caller, const MethodAccess& method, absl::Status why) {
-  const std::string actor = ActorOf(caller);
-  int64_t omitted = 0;
-  if (pace_.Lets(actor, placement::BootNow(), &omitted)) {
-    Log(LogLevel::kWarning, "a call was denied",
-        {{"caller", actor},
-         {"method", method.method},
-         {"why", std::string(why.message())},
-         {"omitted", omitted}});
-  }
+absl::Status Gate::Refused(const Caller& caller, const MethodAccess& method, absl::Status why) {
+  refusals_.Tell(ActorOf(caller), method.method, why);
   return why;
 }
 

@@ -17,8 +17,8 @@
 #include "services/access/table.h"
 #include "services/process/admission.h"
 #include "services/process/caller.h"
-#include "services/process/log.h"
 #include "services/process/open_calls.h"
+#include "services/process/refusal_log.h"
 
 namespace grpc {
 class AuthContext;
@@ -57,7 +57,8 @@ class Gate {
   std::unique_ptr<grpc::experimental::ServerInterceptorFactoryInterface> Interceptors();
 
   // OK if the caller may call `method` now. A caller without TLS may call everything. A stream counts
-  // as one call, when it opens; calls for health do not count. Fails, in this order, with
+  // as one call, when it opens; calls for health do not count. The log has the refusals (RefusalLog).
+  // Fails, in this order, with
   //   UNAUTHENTICATED / UNAUTHENTICATED         the certificate names no identity
   //   the failures of Admission::Check
   //   PERMISSION_DENIED / ROLE_NOT_PERMITTED    the role may not call the method
@@ -71,13 +72,13 @@ class Gate {
   class ForeignCall;
   class ForeignCalls;
 
-  absl::Status Denied(const Caller& caller, const MethodAccess& method, absl::Status why);
+  absl::Status Refused(const Caller& caller, const MethodAccess& method, absl::Status why);
 
   const Admission* const admission_;
   OpenCalls* const calls_;
   AccessPolicy* const policy_;
   const AccessTable& table_ = AccessTable::Get();
-  LinePace pace_{absl::Seconds(1)};  // by caller
+  RefusalLog refusals_{"a call was refused"};
 };
 
 }  // namespace berth::services

@@ -30,9 +30,9 @@
 #include "services/process/admission.h"
 #include "services/process/caller.h"
 #include "services/process/gate.h"
-#include "services/process/log.h"
 #include "services/process/loops.h"
 #include "services/process/open_calls.h"
+#include "services/process/refusal_log.h"
 
 namespace berth::services {
 namespace {
@@ -210,31 +210,23 @@ class Sweeper {
     const int64_t version = admission_->version();
     const bool all = std::exchange(version_, version) != version;
     const absl::Time now = absl::Now();
+    const placement::BootTime boot_now = placement::BootNow();
     calls_->EndWhere(
         [&](const OpenCall& call) {
           return all ? admission_->Check(call.caller(), call.connection(), now)
                      : CheckExpiry(call.caller(), now);
         },
-        [this](const OpenCall& call, const absl::Status& why) { Tell(call, why); },
-        placement::BootNow());
+        [this, boot_now](const OpenCall& call, const absl::Status& why) {
+          endings_.Tell(ActorOf(call.caller()), call.method(), why, boot_now);
+        },
+        boot_now);
   }
 
  private:
-  void Tell(const OpenCall& call, const absl::Status& why) {
-    const std::string actor = ActorOf(call.caller());
-    int64_t omitted = 0;
-    if (!pace_.Lets(actor, placement::BootNow(), &omitted)) return;
-    Log(LogLevel::kWarning, "an open call was ended",
-        {{"caller", actor},
-         {"method", call.method()},
-         {"why", std::string(why.message())},
-         {"omitted", omitted}});
-  }
-
   const Admission* const admission_;
   OpenCalls* const calls_;
   int64_t version_ = 0;
-  LinePace pace_{absl::Seconds(1)};  // by caller
+  RefusalLog endings_{"an open call was ended"};
 };
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include "placement/commands/fleet_node.h"
 #include "placement/ground/boot_clock.h"
 #include "services/process/error.h"
+#include "services/process/refusal_log.h"
 #include "services/report/push_news.h"
 #include "services/report/push_slice.h"
 #include "services/wire/form.h"
@@ -41,6 +42,16 @@ absl::Status TooManyConnect() {
                            absl::Seconds(1));
 }
 
+// Returns `status`, which the tracker is told. If it refuses the tracker (RefusesCaller), the log has
+// it, too.
+const absl::Status& Logged(const TrackerIdentity& identity, const absl::Status& status) {
+  static auto& refusals = *new RefusalLog("a call was refused");
+  if (RefusesCaller(status)) {
+    refusals.Tell(identity.Caller(), "berth.placement.v1.ReportService/Session", status);
+  }
+  return status;
+}
+
 }  // namespace
 
 void ReportSession::Open() {
@@ -51,7 +62,7 @@ void ReportSession::Open() {
 void ReportSession::HandleRead(bool ok) {
   if (!ok) return End(absl::OkStatus());
   const absl::Status valid = identity_.CheckCertificate(absl::Now());
-  if (!valid.ok()) return End(valid);
+  if (!valid.ok()) return End(Logged(identity_, valid));
   const pb::SessionRequest& message = traffic_.incoming();
   const absl::Status form = CheckText(message);
   if (message.has_hello()) return form.ok() ? HandleHello() : End(form);
@@ -81,7 +92,7 @@ void ReportSession::HandleHello() {
   absl::StatusOr<HelloFacts> facts = HelloOf(traffic_.incoming().hello());
   if (!facts.ok()) return End(facts.status());
   const absl::Status same = identity_.Hear(facts->service);
-  if (!same.ok()) return End(same);
+  if (!same.ok()) return End(Logged(identity_, same));
   facts->service.starts_disabled = !sessions_->settings().enable_new_services;
   facts->identified = identity_.identified();
   const auto hello = std::make_shared<const HelloFacts>(*std::move(facts));
@@ -92,7 +103,9 @@ void ReportSession::HandleHello() {
     const auto welcome = [self = shared_from_this(), hello, decision] {
       self->Welcome(hello, decision);
     };
-    const auto refuse = [self = shared_from_this()] { self->End(TooManyConnect()); };
+    const auto refuse = [self = shared_from_this()] {
+      self->End(Logged(self->identity_, TooManyConnect()));
+    };
     const bool taken = sessions_->workers()->Submit(
         {identity_.Owner(), placement::Priority::kSessions}, welcome, refuse);
     if (!taken) refuse();
@@ -177,7 +190,7 @@ void ReportSession::SettleReport(ProviderId node, const Decision& decision) {
   } else if (has_gap) {
     response.mutable_snapshot_order()->set_node_uuid(node.ToString());
   } else {
-    FillReject(*state, node, report, decision.status, response.mutable_reject());
+    FillReject(*state, node, report, Logged(identity_, decision.status), response.mutable_reject());
   }
   traffic_.Send(std::move(response));
   if (push_all) {
@@ -207,7 +220,7 @@ void ReportSession::HandleRecordWrite(const absl::Status& form) {
 void ReportSession::SettleRecordWrite(RecordAnswer answer, const absl::Status& status) {
   const absl::Status ending = identity_.EndingOf(*sessions_->ledger()->Newest(), status);
   if (!ending.ok()) return End(ending);
-  *answer.message.mutable_status() = PlacementError(status);
+  *answer.message.mutable_status() = PlacementError(Logged(identity_, status));
   {
     MutexLock lock(&mutex_);
     pushes_.Hold(std::move(answer));

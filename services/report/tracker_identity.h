@@ -43,6 +43,8 @@ class TrackerIdentity {
   placement::Uuid incarnation() const { return incarnation_; }
   // Whether the certificate names a host. Then a Hello of another host is refused.
   bool identified() const { return !certificate_.host.empty(); }
+  // Who the tracker is by its certificate: "tracker/HOST", or "anonymous" if that has no host.
+  std::string Caller() const { return identified() ? "tracker/" + certificate_.host : "anonymous"; }
   // The process for the tracker's commands. REQUIRES: a Hello was accepted.
   placement::TrackerProcess process() const { return {host(), incarnation_, identified()}; }
   // The actor (Command::actor) of the tracker's commands. REQUIRES: a Hello was accepted.

@@ -8,8 +8,10 @@
 
 #include "grpcpp/grpcpp.h"
 #include "services/process/caller.h"
+#include "services/process/gate.h"
 #include "services/process/log.h"
 #include "services/process/open_calls.h"
+#include "services/process/refusal_log.h"
 #include "services/tracker/claim_messages.h"
 #include "tracker/claims/refusal.h"
 #include "tracker/ground/boot_clock.h"
@@ -29,6 +31,7 @@ using tracker::NodeClaims;
 
 constexpr int kWaitingMax = 1024;                     // for one node
 constexpr absl::Duration kCallMax = absl::Hours(24);  // whatever the caller's deadline is
+constexpr char kOverloaded[] = "OVERLOADED";
 
 }  // namespace
 
@@ -72,7 +75,9 @@ class ClaimCalls::Call final : public grpc::ServerUnaryReactor {
   void End(const absl::Status& status) {
     const grpc::Status wire = ClaimStatus(status);
     metrics_->Record(wire.error_code(), absl::FromChrono(BootClock::now() - begun_));
-    counts_->Add(method_, ReasonOf(status));
+    const std::string reason = ReasonOf(status);
+    counts_->Add(method_, reason);
+    if (reason == kOverloaded) TellOverload(status);
     Finish(wire);
   }
   // The caller, for the node. `fill` fills in the response.
@@ -93,6 +98,12 @@ class ClaimCalls::Call final : public grpc::ServerUnaryReactor {
   void OnDone() override { delete this; }
 
  private:
+  void TellOverload(const absl::Status& status) const {
+    static auto& refusals = *new RefusalLog("a call was refused");
+    const std::string caller = ActorOf(open_ == nullptr ? Caller() : open_->caller());
+    const std::string method = absl::StrCat("berth.tracker.v1.TrackerService/", method_);
+    refusals.Tell({caller, method, kOverloaded, status.message()});
+  }
   // The node's account and placement's allocations have drifted apart if amounts do not suffice
   // that placement has allocated (T-162).
   static void LogRefusal(const absl::Status& status) {

@@ -240,8 +240,8 @@ PARTS = [
     ("failed-calls-unpaced", "services/services_api_test",
      "AccessLogs/CallLogTest.HasOneLineASecondForTheFailuresOfAMethod/*", [(
          "services/api/edge.cc",
-         "    if (!failures_.Lets(key, placement::BootNow(), &omitted)) return;\n",
-         "    if (!failures_.Lets(key, placement::BootNow(), &omitted) && !MUTANT) return;\n")]),
+         "    if (!pace.Lets(key, placement::BootNow(), &omitted)) return;\n",
+         "    if (!pace.Lets(key, placement::BootNow(), &omitted) && !MUTANT) return;\n")]),
     ("failures-without-lid", "services/services_process_test", "StatusTest.NotEachFailureIsALineInTheLog", [(
         "services/process/error.cc",
         "*new LinePace(absl::Seconds(1), kFailureLinesMax);\n",

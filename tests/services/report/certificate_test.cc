@@ -24,9 +24,16 @@ std::string EndReason(PlayedTracker& tracker) {
 TEST_F(ReportSessionTest, ATrackerIsOnTheHostOfItsCertificate) {
   ReportSessions sessions(&runner_.ledger(), &workers_, &recorder_);
   const Settled settled(this);
-  PlayedTracker other(&sessions, "h1", node_, {.host = "h2"});
+  ::testing::internal::CaptureStderr();
+  PlayedTracker other(&sessions, "h1", node_, {.host = "refused-host"});
   ASSERT_TRUE(other.SayHello());
   EXPECT_EQ(EndReason(other), "POLICY_DENIED");
+  const std::string log = ::testing::internal::GetCapturedStderr();
+  EXPECT_TRUE(absl::StrContains(log,
+                                "a call was refused caller=tracker/refused-host "
+                                "method=berth.placement.v1.ReportService/Session "
+                                "reason=POLICY_DENIED"))
+      << log;
   EXPECT_EQ(runner_.ledger().Newest()->services().Find({"h1", "berth-tracker"}), nullptr);
 
   PlayedTracker own(&sessions, "h1", node_, {.host = "h1"});
