@@ -28,6 +28,9 @@ namespace berth::services {
 namespace {
 
 constexpr int64_t kReasonMax = 255;
+constexpr char kIsLink[] = "is a link, which is not followed; put the file itself there";
+constexpr char kNotAllowed[] = "the user of this process may not read it; allow it";
+constexpr char kIsLarge[] = "is larger than 128 KiB; is it the right file?";
 
 // A fault, without the name of the file: "LINE: what is wrong".
 absl::Status At(const toml::value& value, absl::string_view what) {
@@ -84,7 +87,7 @@ absl::Status AddDenied(const toml::value& place, const std::string& identity, st
                        AccessRules* rules) {
   BERTH_RETURN_IF_ERROR(At(place, CheckIdentity(identity)));
   if (!rules->denied.emplace(identity, std::move(reason)).second) {
-    return At(place, absl::StrCat("'", identity, "' is denied twice"));
+    return At(place, absl::StrCat("'", identity, "' is denied twice; remove one of them"));
   }
   return absl::OkStatus();
 }
@@ -324,7 +327,7 @@ absl::Status Unreadable(const std::string& file, absl::string_view why) {
 }
 
 absl::Status CheckKind(const std::string& file, const struct stat& status) {
-  if (S_ISDIR(status.st_mode)) return Unreadable(file, "is a directory");
+  if (S_ISDIR(status.st_mode)) return Unreadable(file, "is a directory; name the file in it");
   if (!S_ISREG(status.st_mode)) return Unreadable(file, "is no regular file");
   return absl::OkStatus();
 }
@@ -346,8 +349,8 @@ absl::StatusOr<AccessRules> ParseRules(absl::string_view text, absl::string_view
     if (rules.ok()) return rules;
     return absl::InvalidArgumentError(absl::StrCat(file, ":", rules.status().message()));
   } catch (const toml::exception& error) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(file, ":", error.location().line(), ": ", WordsOf(error)));
+    return absl::InvalidArgumentError(absl::StrCat(file, ":", error.location().line(), ": ",
+                                                   WordsOf(error), "; is the file complete?"));
   } catch (const std::exception& error) {  // toml11 throws others for numbers
     return absl::InvalidArgumentError(absl::StrCat(file, ":1: ", WordsOf(error)));
   }
@@ -358,7 +361,8 @@ absl::StatusOr<std::optional<std::string>> ReadRulesText(const std::string& file
   const Descriptor open(::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
   if (open.get() < 0) {
     if (errno == ENOENT) return std::optional<std::string>();
-    if (errno == ELOOP) return Unreadable(file, "is a link, which is not followed");
+    if (errno == ELOOP) return Unreadable(file, kIsLink);
+    if (errno == EACCES) return Unreadable(file, kNotAllowed);
     return Unreadable(file, std::strerror(errno));
   }
   struct stat status = {};
@@ -373,7 +377,7 @@ absl::StatusOr<std::optional<std::string>> ReadRulesText(const std::string& file
     if (count == 0) break;
     size += static_cast<size_t>(count);
   }
-  if (size > kRulesFileBytesMax) return Unreadable(file, "is larger than 128 KiB");
+  if (size > kRulesFileBytesMax) return Unreadable(file, kIsLarge);
   text.resize(size);
   return std::optional<std::string>(std::move(text));
 }

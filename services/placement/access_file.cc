@@ -2,23 +2,46 @@
 
 #include <optional>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/escaping.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "placement/ground/sha256.h"
 #include "placement/ground/status_macros.h"
+#include "placement/values/refusal.h"
 #include "services/access/rules_file.h"
 #include "services/process/log.h"
 
 namespace berth::services {
+namespace {
+
+constexpr char kAdmins[] = "admin/";
+
+// To deny an admin is no fault: who is denied may have lost a key. But no call undoes it, and the
+// file cannot tell whether there are other admins.
+void WarnOfAdmins(const RulesInForce& rules) {
+  std::vector<std::string> admins;
+  for (const auto& [identity, reason] : rules.rules.denied) {
+    if (absl::StartsWith(identity, kAdmins)) admins.push_back(identity);
+  }
+  if (admins.empty()) return;
+  Log(LogLevel::kWarning,
+      "the access file denies admins, whom no call lets in again: only a change of the file does",
+      {{"file", rules.file}, {"admins", placement::ListOf(admins)}});
+}
+
+}  // namespace
 
 absl::StatusOr<RulesInForce> LoadRules(const std::string& setting) {
   RulesInForce loaded;
   const std::string file = setting.empty() ? kDefaultAccessFile : setting;
   BERTH_ASSIGN_OR_RETURN(const std::optional<std::string> text, ReadRulesText(file));
   if (!text && !setting.empty()) {
-    return absl::FailedPreconditionError(absl::StrCat(file, ": there is no such file"));
+    return absl::FailedPreconditionError(absl::StrCat(
+        file,
+        ": there is no such file; create it, if only with a comment, or leave --access-file out"));
   }
   if (!text) return loaded;
   BERTH_ASSIGN_OR_RETURN(loaded.rules, ParseRules(*text, file));
@@ -32,6 +55,7 @@ absl::Status AccessFile::Read(bool identified) {
   rules.since = absl::Now();
   if (rules.file.empty()) return absl::OkStatus();
   Tell(rules, "the access file is in force");
+  WarnOfAdmins(rules);
   if (!identified) {
     Log(LogLevel::kWarning,
         "the access file limits nobody: without certificates callers are not identified");
@@ -59,6 +83,7 @@ void AccessFile::ReadAgain() {
   const bool same = rules->file == old->file && rules->digest == old->digest;
   rules->since = same ? old->since : absl::Now();
   Tell(*rules, same ? "the access file has not changed" : "the access file is in force");
+  WarnOfAdmins(*rules);
   policy_->Put(*std::move(rules));
 }
 

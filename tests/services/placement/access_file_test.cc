@@ -15,6 +15,7 @@ namespace {
 
 using ::testing::AllOf;
 using ::testing::HasSubstr;
+using ::testing::Not;
 using ::testing::StartsWith;
 
 class AccessFileTest : public ::testing::Test {
@@ -46,7 +47,7 @@ TEST_F(AccessFileTest, IsInForceFromTheStart) {
 TEST_F(AccessFileTest, AFileThatIsNamedMustExist) {
   const absl::Status read = file_.Read(true);
   EXPECT_EQ(read.code(), absl::StatusCode::kFailedPrecondition);
-  EXPECT_EQ(read.message(), path_ + ": there is no such file");
+  EXPECT_THAT(std::string(read.message()), StartsWith(path_ + ": there is no such file; create"));
   // Without the setting there is one at the default place, or nothing is limited.
   AccessPolicy policy;
   if (!std::filesystem::exists(kDefaultAccessFile)) {
@@ -102,6 +103,20 @@ TEST_F(AccessFileTest, AGoodFileIsInForceAtOnce) {
   EXPECT_NE(policy_.rules()->digest, first->digest);
   EXPECT_TRUE(policy_.Admit("reader/a").ok());
   EXPECT_FALSE(policy_.Admit("reader/b").ok());
+}
+
+// The file cannot tell whether there are other admins, so this is no fault.
+TEST_F(AccessFileTest, AdminsMayBeDeniedWithAWarning) {
+  Write("denied = [\"admin/a\", \"reader/a\"]\n");
+  ::testing::internal::CaptureStderr();
+  ASSERT_TRUE(file_.Read(true).ok());
+  EXPECT_THAT(::testing::internal::GetCapturedStderr(),
+              AllOf(HasSubstr("the access file denies admins"), HasSubstr("admins=admin/a\n")));
+  EXPECT_FALSE(policy_.Admit("admin/a").ok());
+  Write("denied = [\"reader/a\"]\n");
+  ::testing::internal::CaptureStderr();
+  file_.ReadAgain();
+  EXPECT_THAT(::testing::internal::GetCapturedStderr(), Not(HasSubstr("denies admins")));
 }
 
 TEST_F(AccessFileTest, MetricsTellTheDigest) {
