@@ -35,8 +35,21 @@ std::string ReasonIn(const grpc::Status& status) {
   return "";
 }
 
-CertifiedSite::CertifiedSite(int hosts)
-    : placement_(e2e::StartOrDie(directory_.path(), CertificateOf("placement/one"))) {
+std::string Told(const grpc::Status& status, const std::string& uuid) {
+  std::string told = absl::StrCat(status.error_code(), " ", status.error_message());
+  google::rpc::Status details;
+  EXPECT_TRUE(details.ParseFromString(status.error_details()));
+  for (const auto& detail : details.details()) {
+    google::rpc::ErrorInfo info;
+    EXPECT_TRUE(detail.UnpackTo(&info));
+    absl::StrAppend(&told, " ", info.ShortDebugString());  // which sorts its map
+  }
+  return absl::StrReplaceAll(told, {{uuid, "id"}});
+}
+
+CertifiedSite::CertifiedSite(int hosts, const std::vector<std::string>& placement_arguments)
+    : placement_(
+          e2e::StartOrDie(directory_.path(), CertificateOf("placement/one", placement_arguments))) {
   for (int i = 1; i <= hosts; ++i) {
     Host* const host = hosts_.emplace_back(std::make_unique<Host>()).get();
     host->name = absl::StrCat("host-", i);
@@ -56,11 +69,14 @@ CertifiedSite::CertifiedSite(int hosts)
   }
 }
 
-std::vector<std::string> CertifiedSite::CertificateOf(const std::string& identity) const {
+std::vector<std::string> CertifiedSite::CertificateOf(const std::string& identity,
+                                                      const std::vector<std::string>& more) const {
   const std::string name = absl::StrReplaceAll(identity, {{"/", "-"}});
-  return testing::TlsArguments(
+  std::vector<std::string> arguments = testing::TlsArguments(
       testing::WriteCertificates(directory_.path(), name, ca_.Issue(UriOf(identity)), ca_.pem()),
       kDomain);
+  arguments.insert(arguments.end(), more.begin(), more.end());
+  return arguments;
 }
 
 void CertifiedSite::StartTracker(Host* host) {
@@ -80,8 +96,22 @@ void CertifiedSite::StartTracker(Host* host) {
 
 std::shared_ptr<grpc::Channel> CertifiedSite::Connect(const std::string& identity,
                                                       const std::string& address) const {
-  return testing::OwnChannel(address,
-                             testing::ClientCredentials(ca_.Issue(UriOf(identity)), ca_.pem()));
+  return ConnectWith(Issue(WordsOf(identity)), address);
+}
+
+testing::CertificateWords CertifiedSite::WordsOf(const std::string& identity) {
+  testing::CertificateWords words;
+  words.uris = {UriOf(identity)};
+  return words;
+}
+
+std::shared_ptr<grpc::Channel> CertifiedSite::ConnectWith(const testing::IssuedCertificate& own,
+                                                          const std::string& address) const {
+  return testing::OwnChannel(address, testing::ClientCredentials(own, ca_.pem()));
+}
+
+std::shared_ptr<grpc::Channel> CertifiedSite::ConnectWithout(const std::string& address) const {
+  return testing::OwnChannel(address, testing::ClientCredentials(ca_.pem()));
 }
 
 tracker::v1::GetNodeViewResponse CertifiedSite::ViewOf(const Host& host) {

@@ -26,6 +26,8 @@ namespace berth::fault {
 inline constexpr absl::Duration kAnswerMax = absl::Seconds(30);
 // The reason in the ErrorInfo of the status. Empty: there is none.
 std::string ReasonIn(const grpc::Status& status);
+// All that a caller is told, with "id" for `uuid`.
+std::string Told(const grpc::Status& status, const std::string& uuid);
 
 class CertifiedSite {
  public:
@@ -37,8 +39,9 @@ class CertifiedSite {
     std::unique_ptr<tracker::v1::TrackerService::Stub> service;  // as an administrator
   };
 
-  // Starts placement and `hosts` trackers. The test fails if one does not start.
-  explicit CertifiedSite(int hosts);
+  // Starts placement, with these arguments beside its certificates, and `hosts` trackers. The test
+  // fails if one does not start.
+  explicit CertifiedSite(int hosts, const std::vector<std::string>& placement_arguments = {});
 
   // A channel of its own for the caller with this role and name, for example "scheduler/one".
   std::shared_ptr<grpc::Channel> Connect(const std::string& identity,
@@ -47,13 +50,26 @@ class CertifiedSite {
     return Connect(identity, placement_->address());
   }
 
+  // What a good certificate of `identity` says.
+  static testing::CertificateWords WordsOf(const std::string& identity);
+  // A certificate of the CA that the programs trust.
+  testing::IssuedCertificate Issue(const testing::CertificateWords& words) const {
+    return ca_.Issue(words);
+  }
+  // A channel of its own with any certificate, or with none.
+  std::shared_ptr<grpc::Channel> ConnectWith(const testing::IssuedCertificate& own,
+                                             const std::string& address) const;
+  std::shared_ptr<grpc::Channel> ConnectWithout(const std::string& address) const;
+
   e2e::PlacementServer& placement() const { return *placement_; }
   const std::vector<std::unique_ptr<Host>>& hosts() const { return hosts_; }
   // The only node of the host as its tracker sees it.
   static tracker::v1::GetNodeViewResponse ViewOf(const Host& host);
 
  private:
-  std::vector<std::string> CertificateOf(const std::string& identity) const;
+  // The arguments that give a program the certificate of `identity`, and then `more`.
+  std::vector<std::string> CertificateOf(const std::string& identity,
+                                         const std::vector<std::string>& more = {}) const;
   void StartTracker(Host* host);
 
   const testing::CertificateAuthority ca_{"site"};

@@ -1,7 +1,6 @@
-// Callers that want what is not theirs, over TLS against the real placement: whoever may not call an
-// RPC learns nothing from the refusal, and a tracker gets nothing of another host.
-#include <grpcpp/generic/generic_stub.h>
-#include <grpcpp/support/byte_buffer.h>
+// Callers that want what is not theirs, over TLS against the real placement: a refusal does not tell
+// what exists, and a tracker gets nothing of another host. Who may call which RPC is in
+// tests/refusals/every_pair_test.cc.
 #include <gtest/gtest.h>
 
 #include <functional>
@@ -11,41 +10,19 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_replace.h"
 #include "berth/placement/v1/fleet.grpc.pb.h"
 #include "berth/placement/v1/instance.grpc.pb.h"
 #include "berth/placement/v1/provider.grpc.pb.h"
 #include "berth/placement/v1/report.grpc.pb.h"
-#include "google/protobuf/descriptor.pb.h"
-#include "google/protobuf/descriptor_database.h"
-#include "google/protobuf/dynamic_message.h"
-#include "google/rpc/error_details.pb.h"
-#include "google/rpc/status.pb.h"
 #include "placement/ground/uuid.h"
-#include "services/access/protos.h"
-#include "services/access/table.h"
 #include "tests/fault/certified_site.h"
 
 namespace berth::fault {
 namespace {
 
 namespace pb = ::berth::placement::v1;
-using google::protobuf::FieldDescriptor;
 
 std::string NewUuid() { return placement::Uuid::Random().ToString(); }
-
-// All that a caller is told, with `id` for the uuid.
-std::string Told(const grpc::Status& status, const std::string& uuid) {
-  std::string told = absl::StrCat(status.error_code(), " ", status.error_message());
-  google::rpc::Status details;
-  EXPECT_TRUE(details.ParseFromString(status.error_details()));
-  for (const auto& detail : details.details()) {
-    google::rpc::ErrorInfo info;
-    EXPECT_TRUE(detail.UnpackTo(&info));
-    absl::StrAppend(&told, " ", info.ShortDebugString());  // which sorts its map
-  }
-  return absl::StrReplaceAll(told, {{uuid, "id"}});
-}
 
 // The tracker of a host, played by the test: its session with placement.
 class PlayedSession {
@@ -114,67 +91,6 @@ class PlayedSession {
   int64_t sequence_ = 0;
 };
 
-// Calls by their names, with requests of which only the uuids are set.
-class AnyCall {
- public:
-  AnyCall() {
-    google::protobuf::FileDescriptorSet set;
-    const absl::string_view bytes = services::EmbeddedProtos();
-    EXPECT_TRUE(set.ParseFromArray(bytes.data(), static_cast<int>(bytes.size())));
-    for (const auto& file : set.file()) EXPECT_TRUE(ours_.Add(file)) << file.name();
-  }
-
-  // `method`: as in the AccessTable. All uuids of the request are `uuid`.
-  grpc::Status Call(const std::shared_ptr<grpc::Channel>& channel, const std::string& method,
-                    const std::string& uuid) {
-    const auto* const found = pool_.FindMethodByName(absl::StrReplaceAll(method, {{"/", "."}}));
-    if (found == nullptr) return {grpc::StatusCode::INTERNAL, "no such method: " + method};
-    const std::unique_ptr<google::protobuf::Message> request(
-        factory_.GetPrototype(found->input_type())->New());
-    for (int i = 0; i < found->input_type()->field_count(); ++i) {
-      const FieldDescriptor* const field = found->input_type()->field(i);
-      if (field->type() != FieldDescriptor::TYPE_STRING) continue;
-      if (!absl::EndsWith(field->name(), "uuid") && !absl::EndsWith(field->name(), "uuids")) {
-        continue;
-      }
-      if (field->is_repeated()) request->GetReflection()->AddString(request.get(), field, uuid);
-      if (!field->is_repeated()) request->GetReflection()->SetString(request.get(), field, uuid);
-    }
-    return Send(channel, method, request->SerializeAsString());
-  }
-
- private:
-  static grpc::Status Send(const std::shared_ptr<grpc::Channel>& channel, const std::string& method,
-                           const std::string& bytes) {
-    grpc::GenericStub stub(channel);
-    grpc::CompletionQueue queue;
-    const std::unique_ptr<grpc::ClientContext> context = CallWithin(kAnswerMax);
-    const auto call = stub.PrepareCall(context.get(), "/" + method, &queue);
-    void* tag = nullptr;
-    bool ok = false;
-    call->StartCall(context.get());
-    queue.Next(&tag, &ok);
-    const grpc::Slice slice(bytes);
-    if (ok) {
-      call->WriteLast(grpc::ByteBuffer(&slice, 1), {}, context.get());
-      queue.Next(&tag, &ok);
-    }
-    grpc::Status status;
-    call->Finish(&status, context.get());
-    queue.Next(&tag, &ok);
-    queue.Shutdown();
-    while (queue.Next(&tag, &ok)) continue;
-    return status;
-  }
-
-  google::protobuf::SimpleDescriptorDatabase ours_;
-  google::protobuf::DescriptorPoolDatabase linked_{
-      *google::protobuf::DescriptorPool::generated_pool()};
-  google::protobuf::MergedDescriptorDatabase all_{&ours_, &linked_};
-  google::protobuf::DescriptorPool pool_{&all_};
-  google::protobuf::DynamicMessageFactory factory_{&pool_};
-};
-
 class Trespass : public ::testing::Test {
  protected:
   // Creates the record of an instance on `host`.
@@ -226,28 +142,6 @@ class Trespass : public ::testing::Test {
   const std::unique_ptr<pb::ProviderService::Stub> providers_ =
       pb::ProviderService::NewStub(admin_);
 };
-
-// A node and an instance have the same uuid, so each call finds something that exists.
-TEST_F(Trespass, ARefusedRoleDoesNotLearnWhatExists) {
-  AnyCall any;
-  const std::string exists = CreateInstance("host-1");
-  ASSERT_TRUE(CreateNode(exists, "node-1", "host-1").ok());
-  int refused = 0;
-  for (const char* role : {"tracker", "reader", "scheduler", "operator"}) {
-    const auto channel = site_.ConnectToPlacement(absl::StrCat(role, "/someone"));
-    for (const services::MethodAccess* method : services::AccessTable::Get().All()) {
-      const bool is_ours = absl::StartsWith(method->method, "berth.placement.v1.");
-      if (!is_ours || method->Permit(services::RoleOf(role)).ok()) continue;
-      const std::string missing = NewUuid();
-      const grpc::Status one = any.Call(channel, method->method, exists);
-      const grpc::Status other = any.Call(channel, method->method, missing);
-      EXPECT_EQ(ReasonIn(one), "ROLE_NOT_PERMITTED") << role << " " << method->method;
-      EXPECT_EQ(Told(one, exists), Told(other, missing)) << role << " " << method->method;
-      ++refused;
-    }
-  }
-  EXPECT_GT(refused, 100);
-}
 
 // What only an admin may set is refused before the node is looked for.
 TEST_F(Trespass, ARefusedFieldDoesNotTellWhatExists) {

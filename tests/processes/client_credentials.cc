@@ -10,15 +10,29 @@ namespace berth::testing {
 
 using grpc::experimental::CertificateProviderInterface;
 
-std::shared_ptr<grpc::ChannelCredentials> ClientCredentials(
-    const std::shared_ptr<CertificateProviderInterface>& provider) {
+namespace {
+
+std::shared_ptr<grpc::ChannelCredentials> WithoutChecks(
+    const std::shared_ptr<CertificateProviderInterface>& provider, bool has_own) {
   grpc::experimental::TlsChannelCredentialsOptions options;
   options.set_certificate_provider(provider);
   options.watch_root_certs();
-  options.watch_identity_key_cert_pairs();
+  if (has_own) options.watch_identity_key_cert_pairs();
   options.set_certificate_verifier(std::make_shared<grpc::experimental::NoOpCertificateVerifier>());
   options.set_check_call_host(false);
   return grpc::experimental::TlsCredentials(options);
+}
+
+}  // namespace
+
+std::shared_ptr<grpc::ChannelCredentials> ClientCredentials(
+    const std::shared_ptr<CertificateProviderInterface>& provider) {
+  return WithoutChecks(provider, true);
+}
+
+std::shared_ptr<grpc::ChannelCredentials> ClientCredentials(const std::string& ca) {
+  return WithoutChecks(std::make_shared<grpc::experimental::StaticDataCertificateProvider>(ca),
+                       false);
 }
 
 std::shared_ptr<grpc::ChannelCredentials> ClientCredentials(const IssuedCertificate& own,

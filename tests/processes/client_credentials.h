@@ -20,6 +20,9 @@ std::shared_ptr<grpc::ChannelCredentials> ClientCredentials(
 std::shared_ptr<grpc::ChannelCredentials> ClientCredentials(const IssuedCertificate& own,
                                                             const std::string& ca);
 
+// The same without a certificate of its own.
+std::shared_ptr<grpc::ChannelCredentials> ClientCredentials(const std::string& ca);
+
 // A channel that shares its connection with no other channel.
 std::shared_ptr<grpc::Channel> OwnChannel(
     const std::string& address, const std::shared_ptr<grpc::ChannelCredentials>& credentials);
