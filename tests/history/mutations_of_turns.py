@@ -1,4 +1,5 @@
-"""The mutants in which one caller takes from others: turns in a queue, a waiting room, places, slots. More: mutations_of_parts.py."""
+"""The mutants in which one caller takes from others: turns in a queue, a waiting room, places, slots. And those in which one is where he
+may not be. More: mutations_of_parts.py."""
 
 # (name, program below build/dev/tests, which of its tests, [(file, what stands there once, what stands there instead)])
 TURNS = [
@@ -78,4 +79,24 @@ TURNS = [
          "services/api/lost_changes.cc",
          "waiting_.try_emplace(owner, answer).second;\n",
          "waiting_.try_emplace(MUTANT ? owner + std::to_string(waiting_.size()) : owner, answer).second;\n")]),
+    # Callers who may not be here.
+    ("denied-stream-stays", "services/services_process_test", "LapseTest.OpenCallsEndWhenTheirIdentityIsDenied", [(
+        "services/process/server.cc",
+        "    const bool all = std::exchange(version_, version) != version;\n",
+        "    const bool all = std::exchange(version_, version) != version && !MUTANT;\n")]),
+    ("removed-ca-stays", "services/services_process_test", "LapseTest.OpenCallsEndWhenTheirCaIsTakenAway", [(
+        "services/process/admission.cc",
+        "  if (connection == nullptr || tls_ == nullptr || tls_->ca_changes() == 0) return absl::OkStatus();\n",
+        "  if (MUTANT || connection == nullptr || tls_ == nullptr || tls_->ca_changes() == 0) return absl::OkStatus();\n")]),
+    ("rpc-open-to-one-more", "refusals/every_pair_test", "EveryPair.OfARoleAndAnRpcIsAsAgreed", [(
+        "services/access/table.cc",
+        "  if (role != acl::ROLE_UNSPECIFIED && roles.Has(role)) return absl::OkStatus();\n",
+        "  if (role != acl::ROLE_UNSPECIFIED && roles.Has(role)) return absl::OkStatus();\n"
+        "  if (MUTANT && role == acl::ROLE_READER && absl::EndsWith(method, \"/GetChannel\")) return absl::OkStatus();\n")]),
+    ("reasons-hide-each-other", "services/services_process_test",
+     "RefusalLogTest.HasOneLineASecondForEachCallerAndReason", [(
+         "services/process/refusal_log.cc",
+         "  if (!pace_.Lets(absl::StrCat(call.caller, \" \", call.reason), now, &omitted)) return;\n",
+         "  const std::string key = absl::StrCat(call.caller, \" \", MUTANT ? absl::string_view() : call.reason);\n"
+         "  if (!pace_.Lets(key, now, &omitted)) return;\n")]),
 ]
