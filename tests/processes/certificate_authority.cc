@@ -102,7 +102,7 @@ CertificateAuthority::~CertificateAuthority() {
 }
 
 IssuedCertificate CertificateAuthority::Issue(const CertificateWords& words) const {
-  EVP_PKEY* key = EVP_EC_gen("prime256v1");
+  EVP_PKEY* key = words.key.empty() ? EVP_EC_gen("prime256v1") : KeyIn(words.key);
   X509* certificate = Draft(words.common_name, words.not_before, words.not_after, key);
   X509_set_issuer_name(certificate, X509_get_subject_name(certificate_));
   std::string names;

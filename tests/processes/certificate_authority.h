@@ -24,6 +24,7 @@ struct CertificateWords {
   std::string extended_key_usage = "serverAuth,clientAuth";
   std::string basic_constraints;  // empty: none
   std::string key_usage;          // empty: none
+  std::string key;                // the certificate's private key, PEM; empty: a new one
 };
 
 // All in the form PEM.
