@@ -12,7 +12,9 @@ namespace berth::placement {
 // the operator's own settings override them.
 std::string WithDefaults(const std::string& url);
 
-// `text` without the password that is in `url`, and without white space at its ends.
+// `text` without the passwords that are in `url` (of the user, and of a key in sslkey), also where a
+// character in them is not escaped that had to be, and without white space at its ends. Parts of such
+// a password that have less than four characters may stay.
 std::string WithoutPassword(absl::string_view text, absl::string_view url);
 
 }  // namespace berth::placement
