@@ -26,6 +26,7 @@
 #include "placement/values/fleet.h"
 #include "placement/values/instance.h"
 #include "placement/values/project_set.h"
+#include "placement/values/tracker_limits.h"
 #include "placement/values/types.h"
 
 namespace berth::placement {
@@ -310,6 +311,8 @@ struct ApplyReport {
   std::vector<ProviderId> removed;          // by a delta; children before parents
   std::vector<ReportedHolding> holdings;
   bool identified = false;  // as in TrackerProcess
+  // What the report may not change (report_limits.h). Null: it may change all that is its node's.
+  TrackerLimitsPtr limits = nullptr;
 };
 // Makes the record of a node before its tracker reports it. If no provider has the node's uuid,
 // also makes the root provider. If a root has it, the root becomes the node's.

@@ -1,5 +1,5 @@
 // Functions about nodes that several rules need: which providers belong to a node, the trait that
-// says that the node's service is disabled, and the removal of retired nodes.
+// says that the node's service is disabled (node_traits.h), and the removal of retired nodes.
 //
 // Pure functions of the state.
 #ifndef BERTH_PLACEMENT_COMMANDS_FLEET_NODE_H_
@@ -15,14 +15,9 @@
 #include "placement/state/state.h"
 #include "placement/values/change.h"
 #include "placement/values/fleet.h"
+#include "placement/values/node_traits.h"
 
 namespace berth::placement {
-
-// The trait of each provider that a tracker made. A report may remove only providers with this
-// trait (T-202).
-inline constexpr absl::string_view kOwnedTrait = "OWNER_NOVA";
-// The trait that the root of a node has while the node's service is disabled (T-212).
-inline constexpr absl::string_view kDisabledTrait = "COMPUTE_STATUS_DISABLED";
 
 // The service of `host` and `binary`, or null.
 ServicePtr FindService(const State& state, absl::string_view host, absl::string_view binary);

@@ -36,6 +36,16 @@ struct ProviderAnswer {
   ProviderId root;
 };
 
+// A part of a tracker's report that differs from what is stored, because of the tracker's limits.
+struct LimitedPart {
+  ProviderId provider;
+  std::string trait;           // is as it was before the report; empty: the part is an inventory
+  std::string resource_class;  // of the inventory
+  bool withheld = false;       // the class is withheld, so its inventory is as it was
+  Amount asked = 0;   // the total in the report; 0: the report has no inventory of the class
+  Amount stored = 0;  // the total after the report; 0: there is no inventory of the class
+};
+
 // All that the caller is told in addition to the changes. An answer is made from the changes and
 // this result alone, never from a later state, because a later state may contain the effects of
 // other commands.
@@ -48,6 +58,7 @@ struct Result {
   std::vector<ConsumerId> absent;           // ReleaseConsumers: those that held nothing
   std::vector<OverCapacity> over_capacity;  // provider by provider
   std::vector<std::string> unknown_traits;  // ApplyReport: trait names that it ignored (T-213)
+  std::vector<LimitedPart> limited;         // ApplyReport: provider by provider
   int64_t imported = 0;                     // ImportLedger: how many entities it made
   std::vector<std::string> warnings;        // in words, e.g. an unallocatable inventory (P-18)
 };

@@ -80,6 +80,7 @@ Outcome ReportPlan::MakeOutcome(const Removals& removals, const Content& content
   Outcome outcome;
   outcome.result.created = node_ == nullptr;
   outcome.result.unknown_traits = content.unknown_traits;
+  outcome.result.limited = content.limited;
   Changes& changes = outcome.changes;
   changes.insert(changes.end(), content.new_classes.begin(), content.new_classes.end());
   changes.insert(changes.end(), content.new_traits.begin(), content.new_traits.end());

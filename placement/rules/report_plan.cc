@@ -5,15 +5,12 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "placement/commands/inventory_write.h"
 #include "placement/ground/check.h"
 #include "placement/rules/fence.h"
 #include "placement/state/lookup.h"
 
 namespace berth::placement {
 namespace {
-
-constexpr size_t kNewNamesMax = 256;  // of one report: limited, since new names stay in the catalog
 
 absl::Status Denied(const std::string& message, ProviderId provider) {
   return Refuse(absl::StatusCode::kPermissionDenied, "POLICY_DENIED", message,
@@ -27,18 +24,6 @@ absl::Status DeniedProvider(const State& state, const ApplyReport& report, Provi
   const std::string what =
       place ? Describe(place->config()) : absl::StrCat("provider ", id.ToString());
   return Denied(absl::StrCat(what, " is not part of node ", report.node_name), id);
-}
-
-// The id of a custom name that the catalog does not have. If the name occurred earlier in the
-// report, `ids` has its id. Else the name gets a new id, counted from `next`, and is added to `ids`
-// and `puts`.
-template <typename Id, typename Put>
-Id Added(absl::string_view name, uint32_t next, absl::flat_hash_map<absl::string_view, Id>& ids,
-         std::vector<Put>& puts) {
-  const auto fresh = static_cast<Id>(next + static_cast<uint32_t>(puts.size()));
-  const auto [at, is_new] = ids.try_emplace(name, fresh);
-  if (is_new) puts.push_back({at->second, std::string(name)});
-  return at->second;
 }
 
 std::string GenerationText(std::optional<Generation> generation) {
@@ -72,7 +57,7 @@ absl::StatusOr<Outcome> ReportPlan::Decide(const RuleContext& context) const {
   BERTH_RETURN_IF_ERROR(CheckNames(removals));
   BERTH_RETURN_IF_ERROR(CheckGenerations());
   BERTH_RETURN_IF_ERROR(CheckLoops());
-  BERTH_ASSIGN_OR_RETURN(const Content content, ResolveContent());
+  BERTH_ASSIGN_OR_RETURN(const Content content, ResolveContent(removals));
   if (report_.holdings.empty()) return MakeOutcome(removals, content, context);
   return DecideReshape(removals, content, context);
 }
@@ -219,86 +204,6 @@ absl::Status ReportPlan::CheckGenerations() const {
   }
   if (items.empty()) return absl::OkStatus();
   return Refuse(absl::StatusCode::kAborted, "PROVIDER_GENERATION_CONFLICT", message, items);
-}
-
-absl::StatusOr<std::vector<InventoryRow>> ReportPlan::ResolveRows(size_t at,
-                                                                  Content& content) const {
-  const ReportedProvider& provider = report_.providers[at];
-  const FaultItem metadata = {{"provider", provider.id.ToString()}};
-  BERTH_RETURN_IF_ERROR(CheckInventories(provider.inventories, metadata));
-  std::vector<InventoryRow> rows;
-  for (const NamedInventory& named : provider.inventories) {
-    std::optional<ClassId> id = state_.catalog().classes.Find(named.resource_class);
-    if (!id && IsCustomName(named.resource_class)) {
-      const auto next = static_cast<uint32_t>(state_.catalog().classes.NextId());
-      id = Added(named.resource_class, next, content.class_ids, content.new_classes);
-    }
-    if (!id) return RequireClass(state_, named.resource_class).status();
-    rows.push_back(MakeRow(*id, named.inventory));
-  }
-  std::sort(rows.begin(), rows.end(), ByClass);
-  if (places_[at] && report_.holdings.empty()) {
-    BERTH_RETURN_IF_ERROR(CheckNoneInUseGoes(state_, *places_[at], rows));
-  }
-  return rows;
-}
-
-// The traits of the provider after the report: its present traits, without the traits that the
-// report lists as absent, and with those that it lists as present (T-211). A custom trait that is
-// listed as present is created if it is unknown. Other unknown names are ignored (T-213).
-std::vector<TraitId> ReportPlan::ResolveTraits(size_t at, Content& content) const {
-  const ReportedProvider& provider = report_.providers[at];
-  std::vector<TraitId> traits;
-  if (places_[at]) traits = places_[at]->config().traits;
-  for (const std::string& name : provider.traits_absent) {
-    if (const std::optional<TraitId> id = state_.catalog().traits.Find(name)) {
-      traits.erase(std::remove(traits.begin(), traits.end(), *id), traits.end());
-    }
-  }
-  for (const std::string& name : provider.traits_present) {
-    std::optional<TraitId> id = state_.catalog().traits.Find(name);
-    if (!id && IsCustomName(name)) {
-      const auto next = static_cast<uint32_t>(state_.catalog().traits.NextId());
-      id = Added(name, next, content.trait_ids, content.new_traits);
-    }
-    if (id) {
-      traits.push_back(*id);
-    } else if (content.unknown.insert(name).second) {
-      content.unknown_traits.push_back(name);
-    }
-  }
-  std::sort(traits.begin(), traits.end());
-  traits.erase(std::unique(traits.begin(), traits.end()), traits.end());
-  if (provider.id == report_.node) FollowService(state_, service_->disabled, traits);
-  return traits;
-}
-
-// A report adds to the traits that a provider has, so that many short reports could give it any
-// number. A provider that has more already, from a restored backup, may keep them.
-absl::Status ReportPlan::CheckTraitsLeft(size_t at, const std::vector<TraitId>& traits) const {
-  const size_t before = places_[at] ? places_[at]->config().traits.size() : 0;
-  if (traits.size() <= std::max(kTraitsMax, before)) return absl::OkStatus();
-  const std::string field = absl::StrCat("providers[", at, "].traits_present");
-  return Refuse(
-      absl::StatusCode::kInvalidArgument, "INVALID_FIELD",
-      absl::StrCat(field, " must not leave the provider with more than ", kTraitsMax, " traits"),
-      {{{"field", field}}});
-}
-
-absl::StatusOr<ReportPlan::Content> ReportPlan::ResolveContent() const {
-  Content content;
-  for (size_t i = 0; i < report_.providers.size(); ++i) {
-    BERTH_ASSIGN_OR_RETURN(std::vector<InventoryRow> rows, ResolveRows(i, content));
-    content.rows.push_back(std::move(rows));
-    content.traits.push_back(ResolveTraits(i, content));
-    BERTH_RETURN_IF_ERROR(CheckTraitsLeft(i, content.traits.back()));
-    if (content.new_classes.size() + content.new_traits.size() <= kNewNamesMax) continue;
-    return Refuse(absl::StatusCode::kInvalidArgument, "INVALID_FIELD",
-                  absl::StrCat("providers must not name more than ", kNewNamesMax,
-                               " resource classes and traits that do not exist yet"),
-                  {{{"field", "providers"}}});
-  }
-  return content;
 }
 
 // For each position in the node's tree: whether the report no longer wants the provider there.

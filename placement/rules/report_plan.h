@@ -21,6 +21,7 @@
 #include "placement/commands/command.h"
 #include "placement/commands/fleet_node.h"
 #include "placement/commands/outcome.h"
+#include "placement/commands/report_limits.h"
 #include "placement/state/state.h"
 
 namespace berth::placement {
@@ -50,12 +51,13 @@ class ReportPlan {
   struct Content {
     std::vector<std::vector<InventoryRow>> rows;
     std::vector<std::vector<TraitId>> traits;
-    std::vector<std::string> unknown_traits;                    // each once
-    absl::flat_hash_set<absl::string_view> unknown;             // the same names, for look-ups
-    absl::flat_hash_map<absl::string_view, ClassId> class_ids;  // of new_classes
-    absl::flat_hash_map<absl::string_view, TraitId> trait_ids;  // of new_traits
+    std::vector<std::string> unknown_traits;              // each once
+    absl::flat_hash_set<absl::string_view> unknown;       // the same names, for look-ups
+    absl::flat_hash_map<std::string, ClassId> class_ids;  // of new_classes
+    absl::flat_hash_map<std::string, TraitId> trait_ids;  // of new_traits
     std::vector<ClassPut> new_classes;
     std::vector<TraitPut> new_traits;
+    std::vector<LimitedPart> limited;
   };
 
   // PERMISSION_DENIED / POLICY_DENIED if the tracker may not take the node over (T-22, T-387). The
@@ -88,10 +90,10 @@ class ReportPlan {
   absl::Status CheckGenerations() const;
   // INVALID_ARGUMENT / PROVIDER_LOOP if a provider would be below itself.
   absl::Status CheckLoops() const;
-  // Looks up the names of the report. Refuses, provider by provider, INVALID_INVENTORY,
-  // RESOURCE_CLASS_NOT_FOUND, INVENTORY_IN_USE. New custom classes and traits get ids (T-194);
-  // INVALID_FIELD if one report has too many of them.
-  absl::StatusOr<Content> ResolveContent() const;
+  // Looks up the names of the report, and applies its limits. Refuses, provider by provider,
+  // INVALID_INVENTORY, RESOURCE_CLASS_NOT_FOUND, INVENTORY_IN_USE. New custom classes and traits get
+  // ids (T-194); INVALID_FIELD if one report has too many of them.
+  absl::StatusOr<Content> ResolveContent(const Removals& removals) const;
 
   // PERMISSION_DENIED / POLICY_DENIED if a reported holding is of a consumer that holds nothing on
   // the node, or names a provider of others. For an identified tracker a consumer that holds nothing
@@ -109,8 +111,9 @@ class ReportPlan {
   // The answer to a stale report: the reported providers of the node as they are now.
   Outcome KeepAll() const;
 
-  absl::StatusOr<std::vector<InventoryRow>> ResolveRows(size_t at, Content& content) const;
-  std::vector<TraitId> ResolveTraits(size_t at, Content& content) const;
+  absl::StatusOr<std::vector<InventoryRow>> ResolveRows(size_t at, ReportLimits& limits,
+                                                        Content& content) const;
+  std::vector<TraitId> ResolveTraits(size_t at, ReportLimits& limits, Content& content) const;
   // INVALID_FIELD if the report would leave the provider with more traits than one may have.
   absl::Status CheckTraitsLeft(size_t at, const std::vector<TraitId>& traits) const;
   // Whether this report and the last applied report come from the same process.

@@ -42,6 +42,10 @@ placement::ProjectSetPtr AccessPolicy::ProjectsOf(absl::string_view identity) co
   return version() == 0 ? nullptr : rules()->rules.ProjectsOf(identity);
 }
 
+placement::TrackerLimitsPtr AccessPolicy::LimitsOf(absl::string_view identity) const {
+  return version() == 0 ? nullptr : rules()->rules.LimitsOf(identity);
+}
+
 absl::Status AccessPolicy::CountCall(absl::string_view identity, BootTime now) {
   if (version() == 0) return absl::OkStatus();
   absl::Duration wait;

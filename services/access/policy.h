@@ -42,6 +42,8 @@ class AccessPolicy {
   absl::Status Admit(absl::string_view identity) const;
   // Like AccessRules::ProjectsOf.
   placement::ProjectSetPtr ProjectsOf(absl::string_view identity) const;
+  // Like AccessRules::LimitsOf.
+  placement::TrackerLimitsPtr LimitsOf(absl::string_view identity) const;
   // Counts a call of `identity` at `now`. Fails with UNAVAILABLE / RATE_LIMITED, and counts nothing,
   // if the identity has none left; the refusal says when there is one. If more identities call than
   // are remembered, some may call more often than their rates allow.

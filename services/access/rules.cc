@@ -1,6 +1,7 @@
 #include "services/access/rules.h"
 
 #include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "placement/ground/status_macros.h"
@@ -24,6 +25,25 @@ const CallRate* AccessRules::RateOf(absl::string_view identity) const {
   auto found = rates.find(identity);
   if (found == rates.end()) found = rates.find(identity.substr(0, identity.find('/')));
   return found == rates.end() ? nullptr : &found->second;
+}
+
+placement::TrackerLimitsPtr AccessRules::LimitsOf(absl::string_view identity) const {
+  if (!absl::StartsWith(identity, "tracker/")) return nullptr;
+  const auto own = ceilings.find(identity);
+  const auto of_all = ceilings.find("tracker");
+  if (withheld == nullptr && own == ceilings.end() && of_all == ceilings.end()) return nullptr;
+  auto limits = std::make_shared<placement::TrackerLimits>();
+  limits->withheld = withheld;
+  if (own != ceilings.end()) limits->ceilings = own->second;
+  // Leaves the classes alone that are there already.
+  if (of_all != ceilings.end()) {
+    limits->ceilings.insert(of_all->second.begin(), of_all->second.end());
+  }
+  return limits;
+}
+
+size_t AccessRules::CountWithheld() const {
+  return withheld == nullptr ? 0 : withheld->traits.size() + withheld->resource_classes.size();
 }
 
 absl::Status AccessRules::Admit(absl::string_view identity) const {

@@ -5,6 +5,7 @@
 #ifndef BERTH_SERVICES_ACCESS_RULES_H_
 #define BERTH_SERVICES_ACCESS_RULES_H_
 
+#include <cstddef>
 #include <functional>
 #include <map>
 #include <memory>
@@ -14,6 +15,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "placement/values/project_set.h"
+#include "placement/values/tracker_limits.h"
 #include "services/access/call_rate.h"
 
 namespace berth::services {
@@ -29,10 +31,20 @@ struct AccessRules {
   // comes before the role. Who is in neither may call as often as he likes.
   std::map<std::string, CallRate, std::less<>> rates;
 
+  // What no tracker may give to providers or take from them. Null: nothing.
+  std::shared_ptr<const placement::WithheldNames> withheld;
+  // How much the providers of the nodes of a tracker's host may have: by the role "tracker", for each
+  // tracker, and by ROLE/NAME, which comes before the role, class by class.
+  std::map<std::string, placement::Ceilings, std::less<>> ceilings;
+
   // The projects of `identity`; null: all.
   placement::ProjectSetPtr ProjectsOf(absl::string_view identity) const;
   // The rate of `identity`; null: it has no limit.
   const CallRate* RateOf(absl::string_view identity) const;
+  // The limits of the reports of `identity`; null: it is no tracker, or nothing is limited.
+  placement::TrackerLimitsPtr LimitsOf(absl::string_view identity) const;
+  // How many names are withheld.
+  size_t CountWithheld() const;
   // OK; or PERMISSION_DENIED / IDENTITY_DENIED if `identity` is denied.
   absl::Status Admit(absl::string_view identity) const;
 };

@@ -10,18 +10,18 @@
 #include <cstring>
 #include <memory>
 #include <sstream>
-#include <tuple>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
 #include "absl/strings/strip.h"
 #include "placement/ground/status_macros.h"
 #include "placement/values/faults.h"
+#include "services/access/limits_file.h"
 #include "services/access/table.h"
+#include "services/access/toml_entries.h"
 #include "toml.hpp"
 
 namespace berth::services {
@@ -31,55 +31,6 @@ constexpr int64_t kReasonMax = 255;
 constexpr char kIsLink[] = "is a link, which is not followed; put the file itself there";
 constexpr char kNotAllowed[] = "the user of this process may not read it; allow it";
 constexpr char kIsLarge[] = "is larger than 128 KiB; is it the right file?";
-
-// A fault, without the name of the file: "LINE: what is wrong".
-absl::Status At(const toml::value& value, absl::string_view what) {
-  return absl::InvalidArgumentError(absl::StrCat(value.location().line(), ": ", what));
-}
-absl::Status At(const toml::value& value, const absl::Status& status) {
-  return status.ok() ? status : At(value, status.message());
-}
-
-struct Entry {
-  std::string key;
-  const toml::value* value;
-  int64_t line;
-};
-
-// The entries of `table` in the order of the file, so that the first fault is the first in the file.
-std::vector<Entry> EntriesOf(const toml::value& table) {
-  std::vector<Entry> entries;
-  for (const auto& [key, value] : table.as_table()) {
-    // toml11 counts the lines from the begin of the file each time that it is asked.
-    entries.push_back({key, &value, static_cast<int64_t>(value.location().line())});
-  }
-  std::sort(entries.begin(), entries.end(), [](const Entry& a, const Entry& b) {
-    return std::tie(a.line, a.key) < std::tie(b.line, b.key);
-  });
-  return entries;
-}
-
-absl::Status UnknownKey(const Entry& entry, absl::string_view where, absl::string_view known) {
-  return At(*entry.value,
-            absl::StrCat("unknown key '", entry.key, "'", where, ": known are ", known));
-}
-
-// The row of a table of keys that is about `entry`; or UnknownKey.
-template <typename Row, size_t kRows>
-absl::StatusOr<const Row*> RowOf(const Row (&rows)[kRows], const Entry& entry,
-                                 absl::string_view where) {
-  std::vector<absl::string_view> known;
-  for (const Row& row : rows) {
-    if (entry.key == row.key) return &row;
-    known.emplace_back(row.key);
-  }
-  return UnknownKey(entry, where, absl::StrJoin(known, ", "));
-}
-
-absl::StatusOr<std::string> TextOf(const toml::value& value, absl::string_view what) {
-  if (!value.is_string()) return At(value, absl::StrCat(what, " must be a text"));
-  return value.as_string().str;
-}
 
 // --- denied ---
 
@@ -230,9 +181,8 @@ struct Section {
   absl::Status (*read)(const toml::value& value, AccessRules* rules);
 };
 constexpr Section kSections[] = {
-    {"denied", ReadDenied},
-    {"scheduler", ReadSchedulers},
-    {"rates", ReadRates},
+    {"denied", ReadDenied},     {"scheduler", ReadSchedulers}, {"rates", ReadRates},
+    {"withheld", ReadWithheld}, {"ceilings", ReadCeilings},
 };
 
 absl::StatusOr<AccessRules> RulesIn(const toml::value& whole) {

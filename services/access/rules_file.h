@@ -9,6 +9,14 @@
 //   scheduler = {calls_per_second = 200, burst = 400}
 //   "reader/dashboard" = {calls_per_second = 5, burst = 20}
 //
+//   [withheld]                      # only operators give these to providers (limits_file.h)
+//   traits = ["CUSTOM_LICENSED"]
+//   resource_classes = ["CUSTOM_GOLD"]
+//
+//   [ceilings]                      # for each tracker, or for one tracker/NAME (limits_file.h)
+//   tracker = {VCPU = 512}
+//   "tracker/compute-1" = {VCPU = 64, MEMORY_MB = 262144}
+//
 // kSections in rules_file.cc has the sections of the file, kSchedulerKeys the keys of a scheduler's
 // section.
 #ifndef BERTH_SERVICES_ACCESS_RULES_FILE_H_
@@ -31,7 +39,8 @@ inline constexpr size_t kRulesFileBytesMax = 128 << 10;
 //   - an empty text, which is more likely a file that is being written than a wish;
 //   - what is no TOML;
 //   - a key that nobody knows, or a value of the wrong kind;
-//   - an identity that no certificate can have, a pattern, or an identity that is named twice.
+//   - an identity that no certificate can have, a pattern, or an identity that is named twice;
+//   - a limit of trackers that names no trait or class, or is no total of an inventory.
 absl::StatusOr<AccessRules> ParseRules(absl::string_view text, absl::string_view file);
 
 // Reads the text of `file`. Nothing: there is no such file. Fails with kFailedPrecondition if the

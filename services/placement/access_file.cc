@@ -93,7 +93,9 @@ void AccessFile::Tell(const RulesInForce& rules, absl::string_view words) const 
        {"digest", rules.digest},
        {"denied", static_cast<int64_t>(rules.rules.denied.size())},
        {"schedulers", static_cast<int64_t>(rules.rules.projects.size())},
-       {"rates", static_cast<int64_t>(rules.rules.rates.size())}});
+       {"rates", static_cast<int64_t>(rules.rules.rates.size())},
+       {"withheld", static_cast<int64_t>(rules.rules.CountWithheld())},
+       {"ceilings", static_cast<int64_t>(rules.rules.ceilings.size())}});
 }
 
 void MeasureAccess(const AccessPolicy* policy, Metrics* metrics) {

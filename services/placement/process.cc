@@ -150,6 +150,7 @@ class PlacementProcess::Impl {
     recorder = std::make_unique<LivenessRecorder>(ledger.get(), url, options.service_down_time);
     SessionSettings settings;
     settings.enable_new_services = options.enable_new_services;
+    settings.policy = &policy;
     sessions =
         std::make_unique<ReportSessions>(ledger.get(), workers.get(), recorder.get(), settings);
     watches = std::make_unique<WatchHub>(ledger.get(), workers.get(), url);

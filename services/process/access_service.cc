@@ -52,6 +52,20 @@ void FillPermission(const Caller& caller, const MethodAccess& method, acl::Metho
   for (const std::string& field : method.admin_fields) to->add_forbidden_fields(field);
 }
 
+void FillLimits(const AccessRules& rules, acl::GetAccessRulesResponse* response) {
+  if (rules.withheld != nullptr) {
+    for (const std::string& trait : rules.withheld->traits) response->add_withheld_traits(trait);
+    for (const std::string& name : rules.withheld->resource_classes) {
+      response->add_withheld_resource_classes(name);
+    }
+  }
+  for (const auto& [identity, totals] : rules.ceilings) {
+    acl::TrackerCeilings* const limited = response->add_ceilings();
+    limited->set_identity(identity);
+    limited->mutable_totals()->insert(totals.begin(), totals.end());
+  }
+}
+
 class AccessService final : public acl::AccessService::CallbackService {
  public:
   explicit AccessService(const AccessPolicy* policy) : policy_(policy) {}
@@ -122,6 +136,7 @@ void FillAccessRules(const AccessPolicy& policy, acl::GetAccessRulesResponse* re
     limited->set_calls_per_second(rate.calls_per_second);
     limited->set_burst(rate.burst);
   }
+  FillLimits(in_force->rules, response);
 }
 
 std::unique_ptr<grpc::Service> MakeAccessService(const AccessPolicy* policy) {

@@ -104,6 +104,26 @@ void FillGenerations(const State& state, const placement::ProviderConfig& config
   if (place) to->set_allocation_generation(place->allocation_generation().value);
 }
 
+void FillLimited(const std::vector<placement::LimitedPart>& limited, pb::Ack* to) {
+  const placement::LimitedPart* before = nullptr;
+  for (const placement::LimitedPart& part : limited) {
+    if (before == nullptr || before->provider != part.provider) {
+      to->add_limited()->set_provider_uuid(part.provider.ToString());
+    }
+    before = &part;
+    pb::ProviderLimits* const provider = to->mutable_limited(to->limited_size() - 1);
+    if (!part.trait.empty()) {
+      provider->add_traits(part.trait);
+      continue;
+    }
+    pb::LimitedClass* const of_class = provider->add_classes();
+    of_class->set_resource_class(part.resource_class);
+    of_class->set_withheld(part.withheld);
+    of_class->set_asked_total(part.asked);
+    of_class->set_stored_total(part.stored);
+  }
+}
+
 // Sets no standing if placement needs a snapshot of the node. A tracker with a certificate is told
 // nothing of the record of a node of another host.
 void FillNodeWelcome(const State& state, const HelloFacts& hello, const HelloNode& node,
@@ -289,6 +309,7 @@ void FillAck(const State& state, ProviderId node, const pb::Report& report,
   for (const std::string& trait : decision.result.unknown_traits) to->add_unknown_traits(trait);
   FillOvercommits(decision.result.over_capacity, to->mutable_overcommitted());
   for (const std::string& warning : decision.result.warnings) to->add_warnings(warning);
+  FillLimited(decision.result.limited, to);
 }
 
 void FillReject(const State& state, ProviderId node, const pb::Report& report,

@@ -8,6 +8,7 @@
 #include "absl/time/clock.h"
 #include "placement/commands/fleet_node.h"
 #include "placement/ground/boot_clock.h"
+#include "services/access/policy.h"
 #include "services/process/error.h"
 #include "services/process/refusal_log.h"
 #include "services/report/push_news.h"
@@ -160,6 +161,10 @@ void ReportSession::HandleReport(const absl::Status& form) {
     FillReject(*message, report.status(), response.mutable_reject());
     traffic_.Send(std::move(response));
     return traffic_.ReadNext();
+  }
+  const AccessPolicy* const policy = sessions_->settings().policy;
+  if (policy != nullptr && identity_.identified()) {
+    report->limits = policy->LimitsOf(identity_.Actor());
   }
   const ProviderId node = report->node;
   Submit(*std::move(report),

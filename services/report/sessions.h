@@ -38,7 +38,12 @@ namespace berth::services {
 
 namespace pb = ::berth::placement::v1;
 
+class AccessPolicy;
+
 struct SessionSettings {
+  // The rules that are in force: each report of a tracker with a certificate asks. Null: nothing is
+  // limited. Must outlive the sessions.
+  const AccessPolicy* policy = nullptr;
   // The time from the submission of a stream's command to the command's deadline.
   absl::Duration settle_within = absl::Seconds(30);
   bool enable_new_services = true;  // false: the record of a new tracker is disabled (T-296)

@@ -109,6 +109,11 @@ PARTS = [
         "tracker/uplink/messages.cc",
         "    if (known.uuid == node_uuid) known.parent_uuid = Uuid();\n",
         "    if (!MUTANT && known.uuid == node_uuid) known.parent_uuid = Uuid();\n")]),
+    # What a tracker's host has on other providers does not count against its ceiling.
+    ("ceiling-at-the-edge", "placement/placement_rules_test", "RulesReportLimits.ADeltaLeavesTheOthersWhatTheyHave", [(
+        "placement/commands/report_limits.cc",
+        "    if (changed.contains(config.id)) return;\n",
+        "    if (MUTANT || changed.contains(config.id)) return;\n")]),
     # What guests of other nodes hold of a pool below a node, or of the disk of its root, is taken for the node's.
     ("pool-on-a-node", "placement/placement_rules_test", "RulesAudit.AShareOfAPoolBelowAnotherNodeIsRight", [(
         "placement/commands/fleet_node.cc",

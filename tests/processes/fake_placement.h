@@ -59,11 +59,12 @@ class FakePlacement final : public placement::v1::ReportService::Service {
   // Answers a write of records; nothing: does not.
   std::function<std::optional<Response>(const placement::v1::RecordWrite&)> write =
       [](const placement::v1::RecordWrite&) { return std::nullopt; };
-  std::vector<std::string> unknown_traits;  // named in every Ack
-  std::string words;                        // the message of every Reject
-  bool welcomes = true;                     // false: does not answer a Hello
-  bool reads = true;                        // false: reads nothing after the Hello
-  grpc::Status end;                         // the status with which EndSession() ends a session
+  std::vector<std::string> unknown_traits;             // named in every Ack
+  std::vector<placement::v1::ProviderLimits> limited;  // in every Ack
+  std::string words;                                   // the message of every Reject
+  bool welcomes = true;                                // false: does not answer a Hello
+  bool reads = true;                                   // false: reads nothing after the Hello
+  grpc::Status end;  // the status with which EndSession() ends a session
 
   // A refusal as placement sends it.
   static grpc::Status Refusal(grpc::StatusCode code, const std::string& reason,
@@ -189,6 +190,7 @@ class FakePlacement final : public placement::v1::ReportService::Service {
       for (const std::string& trait : unknown_traits) {
         response.mutable_ack()->add_unknown_traits(trait);
       }
+      for (const auto& provider : limited) *response.mutable_ack()->add_limited() = provider;
       for (const auto& provider : report.providers()) {
         auto* const generation = response.mutable_ack()->add_generations();
         generation->set_provider_uuid(provider.uuid());

@@ -70,7 +70,7 @@ ROOMS = {
     "services/process": VALUES + ["services/access", "services/tls"],
     "services/wire": STATE + ["placement/records", "placement/search", "placement/explain", "placement/reads", "placement/commands"],
     "services/report": STATE + ["placement/commands", "placement/store", "placement/log", "placement/ledger",
-                                "services/process", "services/wire"],
+                                "services/access", "services/process", "services/wire"],
     "services/watch": STATE + ["placement/commands", "placement/log", "placement/ledger", "services/process",
                                "services/wire"],
     "services/api": STATE + ["placement/search", "placement/explain", "placement/reads", "placement/commands",

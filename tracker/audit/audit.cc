@@ -20,13 +20,19 @@
 namespace berth::tracker {
 namespace {
 
+// The provider as placement has it; null: it has none.
+const KnownProvider* PlacedProvider(const Records* records, const Uuid& uuid) {
+  if (records == nullptr) return nullptr;
+  for (const KnownProvider& provider : records->tree) {
+    if (provider.uuid == uuid) return &provider;
+  }
+  return nullptr;
+}
+
 const Inventories& PlacedInventories(const Records* records, const Uuid& uuid) {
   static const Inventories* const none = new Inventories();
-  if (records == nullptr) return *none;
-  for (const KnownProvider& provider : records->tree) {
-    if (provider.uuid == uuid) return provider.inventories;
-  }
-  return *none;
+  const KnownProvider* const provider = PlacedProvider(records, uuid);
+  return provider == nullptr ? *none : provider->inventories;
 }
 
 const Audit& Before(const AuditInput& input) {
@@ -233,6 +239,45 @@ void AddLeftBehind(const AuditInput& input, Audit* audit) {
   }
 }
 
+// What placement has stored less of than `wanted` asks for, because of `limits`, in words.
+std::vector<std::string> LimitTexts(const WantedProvider& wanted, const ProviderLimits& limits,
+                                    const KnownProvider* known) {
+  std::vector<std::string> texts;
+  for (const std::string& trait : limits.traits) {
+    const auto asked = wanted.traits.find(trait);
+    const bool lacks = known == nullptr || !known->traits.contains(trait);
+    if (asked == wanted.traits.end() || !asked->second || !lacks) continue;
+    texts.push_back(absl::StrCat("provider ", wanted.name, " does not get the trait ", trait,
+                                 ": placement's access file withholds it"));
+  }
+  for (const auto& [name, limit] : limits.classes) {
+    const auto asked = wanted.inventories.find(name);
+    if (asked == wanted.inventories.end()) continue;
+    int64_t stored = 0;
+    if (known != nullptr && known->inventories.contains(name)) {
+      stored = known->inventories.at(name).total;
+    }
+    if (stored >= asked->second.total) continue;
+    texts.push_back(absl::StrCat("provider ", wanted.name, " has ", stored, " ", name,
+                                 " in placement instead of ", asked->second.total,
+                                 ": placement's access file ",
+                                 limit.withheld ? "withholds the class" : "has a ceiling"));
+  }
+  return texts;
+}
+
+void AddLimits(const AuditInput& input, Audit* audit) {
+  for (const WantedProvider& provider : audit->report.providers) {
+    const auto limits = input.records->limits.find(provider.uuid);
+    if (limits == input.records->limits.end()) continue;
+    for (const std::string& text :
+         LimitTexts(provider, limits->second, PlacedProvider(input.records, provider.uuid))) {
+      audit->report.findings.push_back(text);
+      Add(input, {Finding::Kind::kLimited, provider.uuid.ToString(), text, {}}, text, audit);
+    }
+  }
+}
+
 void AddFindings(const AuditInput& input, const Description& description, Audit* audit) {
   for (const Orphan& orphan : audit->report.orphans) {
     audit->findings.push_back(
@@ -263,6 +308,7 @@ void AddFindings(const AuditInput& input, const Description& description, Audit*
     AddDrifts(input, audit);
     AddLeftBehind(input, audit);
   }
+  if (input.records != nullptr) AddLimits(input, audit);
   if (input.records == nullptr) {
     audit->findings.push_back(
         {Finding::Kind::kUnverified, "", "placement has sent no records yet", input.wall_now});

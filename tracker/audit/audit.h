@@ -37,6 +37,7 @@ struct Finding {
     kRecord,      // a record could not be counted completely (T-61), or has an unknown word (T-125)
     kDevice,      // a device is attached to a guest whose record does not have it (T-256)
     kDrift,       // the account and the allocations in placement differ (T-351)
+    kLimited,     // placement has not stored what was reported, by its access file
     kLeft,        // what a deleted instance or an ended move left behind (T-66, T-143, T-146)
     kSkipped,     // a part of the observation was skipped (T-61, T-85)
     kUnverified,  // placement has sent no records yet: no guest was judged

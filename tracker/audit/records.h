@@ -1,5 +1,5 @@
-// Records: what placement has recorded about a node, as placement's pushes over the stream said. An
-// audit compares the observed facts with the records.
+// Records: what placement has recorded about a node, as placement's pushes over the stream said, and
+// its answers to reports. An audit compares the observed facts with the records.
 //
 // Plain values.
 #ifndef BERTH_TRACKER_AUDIT_RECORDS_H_
@@ -37,6 +37,21 @@ struct KnownAllocation {
   int64_t consumer_generation = 0;
 };
 
+// What placement has stored of a class instead of what a report asked for.
+struct ClassLimit {
+  bool withheld = false;  // only operators decide about the class: its inventory stays as it is
+  int64_t stored = 0;     // else: what `total` was cut to; 0: the provider gets no inventory of it
+  friend bool operator==(const ClassLimit&, const ClassLimit&) = default;
+};
+
+// What placement has not stored as the last report of a provider asked, because of its access file.
+struct ProviderLimits {
+  std::set<std::string> traits;  // only operators decide about them: they stay as they are
+  std::map<std::string, ClassLimit> classes;
+  friend bool operator==(const ProviderLimits&, const ProviderLimits&) = default;
+};
+using LimitsByProvider = std::map<Uuid, ProviderLimits>;
+
 // Names a state of placement's ledger.
 struct LedgerRevision {
   int64_t epoch = 0;
@@ -52,6 +67,8 @@ struct Records {
   // The records contain every change of the node up to this revision. Absent: this is not known,
   // and placement must send all records again.
   std::optional<LedgerRevision> told_up_to;
+  // By the last answer to a report of each provider. Providers without limits are not here.
+  LimitsByProvider limits;
 };
 
 }  // namespace berth::tracker

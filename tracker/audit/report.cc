@@ -1,6 +1,7 @@
 #include "tracker/audit/report.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
@@ -69,6 +70,23 @@ void AddAccounting(const Accounting& accounting, StableHash* hash) {
   }
 }
 
+const KnownProvider* FindIn(const std::vector<KnownProvider>& tree, const Uuid& uuid) {
+  const auto known = std::find_if(tree.begin(), tree.end(), [&](const KnownProvider& provider) {
+    return provider.uuid == uuid;
+  });
+  return known == tree.end() ? nullptr : &*known;
+}
+
+// Makes the inventory of the class `name` in `to` that of `from`: the same one, or none.
+void CopyInventory(const Inventories& from, const std::string& name, Inventories* to) {
+  const auto found = from.find(name);
+  if (found == from.end()) {
+    to->erase(name);
+  } else {
+    (*to)[name] = found->second;
+  }
+}
+
 std::string HexOf(const StableHash& hash) {
   return absl::StrFormat("%016x%016x", hash.high(), hash.low());
 }
@@ -110,14 +128,51 @@ ReportDigest DigestOf(const Report& report) {
 
 bool Differs(const std::vector<WantedProvider>& wanted, const std::vector<KnownProvider>& tree) {
   for (const WantedProvider& provider : wanted) {
-    const auto known = std::find_if(tree.begin(), tree.end(), [&](const KnownProvider& other) {
-      return other.uuid == provider.uuid;
-    });
-    if (known == tree.end() || known->name != provider.name ||
+    const KnownProvider* const known = FindIn(tree, provider.uuid);
+    if (known == nullptr || known->name != provider.name ||
         known->parent_uuid != provider.parent_uuid || known->inventories != provider.inventories ||
         EffectiveTraits(known->traits, provider.traits) != known->traits) {
       return true;
     }
+  }
+  return false;
+}
+
+WantedProvider AsStored(WantedProvider wanted, const ProviderLimits& limits,
+                        const KnownProvider* known) {
+  static const Inventories* const none = new Inventories();
+  for (const std::string& trait : limits.traits) wanted.traits.erase(trait);
+  for (const auto& [name, limit] : limits.classes) {
+    const auto found = wanted.inventories.find(name);
+    if (limit.withheld) {
+      CopyInventory(known == nullptr ? *none : known->inventories, name, &wanted.inventories);
+    } else if (found != wanted.inventories.end() && limit.stored == 0) {
+      wanted.inventories.erase(found);
+    } else if (found != wanted.inventories.end()) {
+      Inventory& inventory = found->second;
+      inventory.total = std::min(inventory.total, limit.stored);
+      inventory.reserved = std::min(inventory.reserved, inventory.total);
+    }
+  }
+  return wanted;
+}
+
+bool DiffersBeyondLimits(const std::vector<WantedProvider>& wanted, const Records& records) {
+  for (const WantedProvider& provider : wanted) {
+    const auto limits = records.limits.find(provider.uuid);
+    const KnownProvider* const known = FindIn(records.tree, provider.uuid);
+    if (limits == records.limits.end() || known == nullptr) {
+      if (Differs({provider}, records.tree)) return true;
+      continue;
+    }
+    WantedProvider stored = AsStored(provider, limits->second, known);
+    for (const auto& [name, limit] : limits->second.classes) {
+      const auto row = known->inventories.find(name);
+      const auto asked = provider.inventories.find(name);
+      const bool both = row != known->inventories.end() && asked != provider.inventories.end();
+      if (both && row->second == asked->second) stored.inventories[name] = asked->second;
+    }
+    if (Differs({std::move(stored)}, records.tree)) return true;
   }
   return false;
 }

@@ -72,6 +72,14 @@ std::string FactsDigest(const Facts& facts);
 // `traits` asks for. Other traits and other providers are not compared (T-193, T-211).
 bool Differs(const std::vector<WantedProvider>& wanted, const std::vector<KnownProvider>& tree);
 
+// `wanted` as placement stores it, by `limits`. `known`: the provider as placement has it; null: it
+// has none.
+WantedProvider AsStored(WantedProvider wanted, const ProviderLimits& limits,
+                        const KnownProvider* known);
+// Whether `records` differ from `wanted` in more than their limits explain. An inventory that an
+// operator has made as the report wants it, beyond its limit, is no difference.
+bool DiffersBeyondLimits(const std::vector<WantedProvider>& wanted, const Records& records);
+
 }  // namespace berth::tracker
 
 #endif  // BERTH_TRACKER_AUDIT_REPORT_H_

@@ -100,6 +100,14 @@ std::optional<Outbox::Outgoing> NodeAudits::NextReport(MonotonicTime now,
   return report;
 }
 
+void NodeAudits::Acknowledge(int64_t sequence, const std::map<Uuid, int64_t>& generations,
+                             const std::vector<std::string>& unknown_traits, MonotonicTime now,
+                             const LimitsByProvider& limits) {
+  const LimitsByProvider before = state_->records ? state_->records->limits : LimitsByProvider();
+  reports_->Acknowledge(sequence, generations, unknown_traits, now, limits);
+  if (state_->records && state_->records->limits != before) NoteChange(now);
+}
+
 bool NodeAudits::Reject(int64_t sequence, bool again,
                         std::optional<std::vector<KnownProvider>> tree, MonotonicTime now) {
   const std::optional<bool> may_go_on = reports_->Reject(sequence, again);

@@ -15,6 +15,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -26,6 +27,7 @@
 #include "tracker/audit/audit.h"
 #include "tracker/audit/records.h"
 #include "tracker/ground/boot_clock.h"
+#include "tracker/ground/uuid.h"
 #include "tracker/node/node_reports.h"
 #include "tracker/node/node_state.h"
 #include "tracker/node/outbox.h"
@@ -73,6 +75,11 @@ class NodeAudits {
   // report is to be sent now, or there are no records yet. Changes that wait for an audit are
   // audited before, if a report is to be sent.
   std::optional<Outbox::Outgoing> NextReport(MonotonicTime now, std::optional<Records>* records);
+  // Calls NodeReports::Acknowledge. If the recorded limits have changed, then calls NoteChange: they
+  // are findings.
+  void Acknowledge(int64_t sequence, const std::map<Uuid, int64_t>& generations,
+                   const std::vector<std::string>& unknown_traits, MonotonicTime now,
+                   const LimitsByProvider& limits);
   // Calls NodeReports::Reject. `tree`: the providers that placement has, if placement sent them. If
   // the report was in flight, `tree` replaces the providers in the records, and is audited at once.
   // Returns false if placement refused for good to move resources (T-197), else true.

@@ -73,7 +73,7 @@ bool NodeReports::Drifted() const {
   for (WantedProvider& provider : wanted) {
     for (const std::string& trait : unknown_traits_) provider.traits.erase(trait);
   }
-  return Differs(wanted, state_->records->tree);
+  return DiffersBeyondLimits(wanted, *state_->records);
 }
 
 void NodeReports::NoteSettled(MonotonicTime now) {
@@ -90,8 +90,19 @@ void NodeReports::Welcome(Standing standing, int64_t last_sequence) {
   outbox_.Welcome(standing, last_sequence);
 }
 
+void NodeReports::TakeLimits(const Report& report, const std::map<Uuid, int64_t>& generations,
+                             const LimitsByProvider& limits) {
+  LimitsByProvider* const recorded = &state_->records->limits;
+  for (const auto& [uuid, generation] : generations) recorded->erase(uuid);
+  for (const auto& [uuid, told] : limits) (*recorded)[uuid] = told;
+  std::set<Uuid> reported;
+  for (const WantedProvider& provider : report.providers) reported.insert(provider.uuid);
+  std::erase_if(*recorded, [&](const auto& entry) { return !reported.contains(entry.first); });
+}
+
 void NodeReports::Acknowledge(int64_t sequence, const std::map<Uuid, int64_t>& generations,
-                              const std::vector<std::string>& unknown_traits, MonotonicTime now) {
+                              const std::vector<std::string>& unknown_traits, MonotonicTime now,
+                              const LimitsByProvider& limits) {
   const std::optional<Outbox::Outgoing> flight = outbox_.in_flight();
   if (!outbox_.Acknowledge(sequence)) return;
   for (const std::string& trait : unknown_traits) {
@@ -99,8 +110,15 @@ void NodeReports::Acknowledge(int64_t sequence, const std::map<Uuid, int64_t>& g
   }
   if (!state_->records) state_->records.emplace();
   Records* const records = &*state_->records;
-  for (const WantedProvider& wanted : flight->audit->report.providers) {
-    KnownProvider* known = FindProvider(records, wanted.uuid);
+  TakeLimits(flight->audit->report, generations, limits);
+  for (const WantedProvider& provider : flight->audit->report.providers) {
+    KnownProvider* known = FindProvider(records, provider.uuid);
+    const auto limited = records->limits.find(provider.uuid);
+    const bool is_limited = limited != records->limits.end();
+    // A provider that the report did not name is as it was before: an operator may have changed it.
+    if (is_limited && !generations.contains(provider.uuid)) continue;
+    const WantedProvider wanted =
+        is_limited ? AsStored(provider, limited->second, known) : provider;
     if (known == nullptr) known = &records->tree.emplace_back();
     known->uuid = wanted.uuid;
     known->name = wanted.name;
@@ -108,7 +126,7 @@ void NodeReports::Acknowledge(int64_t sequence, const std::map<Uuid, int64_t>& g
     known->inventories = wanted.inventories;
     known->traits = EffectiveTraits(known->traits, wanted.traits);
     for (const std::string& trait : unknown_traits_) known->traits.erase(trait);
-    for (const auto& [trait, present] : wanted.traits) {
+    for (const auto& [trait, present] : provider.traits) {
       if (!present) added_traits_->Forget(wanted.uuid, trait);
     }
   }

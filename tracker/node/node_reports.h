@@ -59,11 +59,14 @@ class NodeReports {
   void Disconnect() { outbox_.Disconnect(); }
   // To be called when placement has applied the report `sequence`. Does nothing if that report is
   // not in flight. Puts the report's providers into the records, with `generations`, by provider
-  // uuid. `unknown_traits`: the traits that placement does not know and has left out.
+  // uuid. `unknown_traits`: the traits that placement does not know and has left out. `limits`: what
+  // else placement has not stored as asked. They replace the recorded limits of the providers in
+  // `generations`, which are those that the report named.
   //
   // REQUIRES: the state has an account.
   void Acknowledge(int64_t sequence, const std::map<Uuid, int64_t>& generations,
-                   const std::vector<std::string>& unknown_traits, MonotonicTime now);
+                   const std::vector<std::string>& unknown_traits, MonotonicTime now,
+                   const LimitsByProvider& limits = {});
 
   // The functions from here on are for NodeAudits, which has functions for everybody else.
 
@@ -73,7 +76,7 @@ class NodeReports {
   // To be called after each audit, when the state has it. Offers the audit to the outbox, unless
   // all of this holds: `cause` is kPush; there is an audit `before`; the digests of the two reports
   // are equal but for the accounting; and placement's providers and allocations are as the report
-  // asks, apart from unknown traits, or no report was acknowledged yet. Then a changed accounting
+  // asks, apart from unknown traits and from limits, or no report was acknowledged yet. Then a changed accounting
   // waits for the next report, or until due(). `before`: the audit before this one; null: there was
   // none.
   void Take(const Audit* before, Cause cause, MonotonicTime now);
@@ -98,6 +101,9 @@ class NodeReports {
   // Offers the newest audit to the outbox. `pass` and `repair`: see Outbox::Offer.
   void Offer(bool pass, bool repair, MonotonicTime now);
   bool Drifted() const;
+  // Sets the recorded limits after an answer. `report`: the one that was answered.
+  void TakeLimits(const Report& report, const std::map<Uuid, int64_t>& generations,
+                  const LimitsByProvider& limits);
   void NoteSettled(MonotonicTime now);
 
   NodeState* const state_;

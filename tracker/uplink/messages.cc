@@ -215,6 +215,8 @@ v1::FindingKind WireKind(Finding::Kind kind) {
       return v1::FINDING_KIND_DEVICE_CONFLICT;
     case Finding::Kind::kDrift:
       return v1::FINDING_KIND_DRIFT;
+    case Finding::Kind::kLimited:
+      return v1::FINDING_KIND_LIMITED;
     case Finding::Kind::kLeft:
       return v1::FINDING_KIND_LEAK_CANDIDATE;
     default:

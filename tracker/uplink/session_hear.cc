@@ -8,6 +8,7 @@
 #include "tracker/ground/uuid.h"
 #include "tracker/uplink/messages.h"
 #include "tracker/uplink/push.h"
+#include "tracker/uplink/record_form.h"
 #include "tracker/uplink/session.h"
 
 namespace berth::tracker {
@@ -34,6 +35,19 @@ Standing ReadStanding(v1::NodeStanding standing) {
 
 NodeRecord ReadRecord(const v1::RecordedNode& wire) {
   return {UuidOrNil(wire.node_uuid()), wire.node_name(), wire.host()};
+}
+
+LimitsByProvider ReadLimits(const v1::Ack& ack) {
+  LimitsByProvider limits;
+  for (const v1::ProviderLimits& wire : ack.limited()) {
+    ProviderLimits& provider = limits[UuidOrNil(wire.provider_uuid())];
+    provider.traits.insert(wire.traits().begin(), wire.traits().end());
+    for (const v1::LimitedClass& of_class : wire.classes()) {
+      provider.classes[of_class.resource_class()] = {
+          of_class.withheld(), std::clamp<int64_t>(of_class.stored_total(), 0, kRecordAmountMax)};
+    }
+  }
+  return limits;
 }
 
 // At most an hour; 0 if the duration is negative.
@@ -141,9 +155,10 @@ void UplinkSession::HearAck(const v1::Ack& ack) {
   for (const v1::ProviderGenerations& item : ack.generations()) {
     generations[UuidOrNil(item.provider_uuid())] = item.generation();
   }
-  node->Reports([&](NodeReports* reports) {
-    reports->Acknowledge(ack.sequence(), generations,
-                         {ack.unknown_traits().begin(), ack.unknown_traits().end()}, Clock::now());
+  node->Audits([&](NodeAudits* audits) {
+    audits->Acknowledge(ack.sequence(), generations,
+                        {ack.unknown_traits().begin(), ack.unknown_traits().end()}, Clock::now(),
+                        ReadLimits(ack));
   });
   refusals_.erase(node);
   for (const std::string& warning : ack.warnings()) callbacks_.log(absl::OkStatus(), warning);

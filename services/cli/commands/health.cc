@@ -1,3 +1,5 @@
+#include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -114,6 +116,18 @@ Table AccessTable(const acl::GetAccessRulesResponse& answer) {
   for (const auto& rate : answer.rates()) {
     table.Add({rate.identity(), "rate",
                absl::StrCat(rate.calls_per_second(), " a second, ", rate.burst(), " at once")});
+  }
+  if (!answer.withheld_traits().empty()) {
+    table.Add({"tracker", "withheld traits", absl::StrJoin(answer.withheld_traits(), ", ")});
+  }
+  if (!answer.withheld_resource_classes().empty()) {
+    table.Add(
+        {"tracker", "withheld classes", absl::StrJoin(answer.withheld_resource_classes(), ", ")});
+  }
+  for (const auto& ceilings : answer.ceilings()) {
+    const std::map<std::string, int64_t> sorted(ceilings.totals().begin(), ceilings.totals().end());
+    table.Add(
+        {ceilings.identity(), "ceilings", absl::StrJoin(sorted, ", ", absl::PairFormatter(" "))});
   }
   return table;
 }

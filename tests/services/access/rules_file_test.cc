@@ -17,6 +17,7 @@
 namespace berth::services {
 namespace {
 
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
@@ -49,6 +50,40 @@ scheduler = {calls_per_second = 200, burst = 400}
   EXPECT_EQ(rules->RateOf("reader/nova"), nullptr);
 }
 
+TEST(RulesFileTest, LimitsTrackers) {
+  const auto rules = ParseRules(R"([ceilings]
+tracker = {VCPU = 512, DISK_GB = 4000}
+"tracker/compute-1" = {VCPU = 64, MEMORY_MB = 2147483647}
+
+[withheld]
+traits = ["CUSTOM_LICENSED", "HW_CPU_X86_AVX"]
+resource_classes = ["CUSTOM_GOLD"]
+)",
+                                "access.toml");
+  ASSERT_TRUE(rules.ok()) << rules.status();
+  const placement::TrackerLimitsPtr one = rules->LimitsOf("tracker/compute-1");
+  ASSERT_NE(one, nullptr);
+  EXPECT_EQ(one->ceilings,
+            (placement::Ceilings{{"VCPU", 64}, {"MEMORY_MB", 2147483647}, {"DISK_GB", 4000}}));
+  ASSERT_NE(one->withheld, nullptr);
+  EXPECT_THAT(one->withheld->traits, ElementsAre("CUSTOM_LICENSED", "HW_CPU_X86_AVX"));
+  EXPECT_THAT(one->withheld->resource_classes, ElementsAre("CUSTOM_GOLD"));
+  const placement::TrackerLimitsPtr other = rules->LimitsOf("tracker/compute-10");
+  EXPECT_EQ(other->ceilings, (placement::Ceilings{{"VCPU", 512}, {"DISK_GB", 4000}}));
+  EXPECT_EQ(other->withheld, one->withheld);
+  for (const char* no_tracker : {"operator/compute-1", "tracker", "", "tracker (unverified)"}) {
+    EXPECT_EQ(rules->LimitsOf(no_tracker), nullptr) << no_tracker;
+  }
+}
+
+TEST(RulesFileTest, LimitsNoTrackerThatItDoesNotName) {
+  const auto rules = ParseRules("[ceilings]\n\"tracker/a\" = {VCPU = 1}\n[withheld]\n", "f");
+  ASSERT_TRUE(rules.ok()) << rules.status();
+  ASSERT_NE(rules->LimitsOf("tracker/a"), nullptr);
+  EXPECT_EQ(rules->LimitsOf("tracker/a")->withheld, nullptr);
+  EXPECT_EQ(rules->LimitsOf("tracker/b"), nullptr);
+}
+
 TEST(RulesFileTest, ADenialHasItsReason) {
   const auto rules = ParseRules(
       "[[denied]]\nidentity = \"reader/ann\"\nreason = \"her key was copied\"\n"
@@ -79,6 +114,7 @@ TEST(RulesFileTest, CommentsAloneLimitNothing) {
   EXPECT_TRUE(rules->Admit("admin/eve").ok());
   EXPECT_TRUE(rules->projects.empty());
   EXPECT_TRUE(rules->rates.empty());
+  EXPECT_EQ(rules->LimitsOf("tracker/a"), nullptr);
 }
 
 struct FaultCase {
@@ -143,6 +179,33 @@ constexpr FaultCase kFaultCases[] = {
     {"[rates]\nadmin = {calls_per_second = 1, burst = 1.5}\n", 2, "must be a whole number"},
     {"[rates]\nadmin = {calls_per_second = 1, burst = 99999999999999999999}\n", 2, "burst must"},
     {"[rates]\nadmin = {calls_per_second = 1, burst = 1}\nadmin = 1\n", 3, "already exists"},
+    // Withheld names.
+    {"withheld = 1\n", 1, "write a section [withheld]"},
+    {"[withheld]\ntrait = []\n", 2, "unknown key 'trait' in [withheld]: known are traits and"},
+    {"[withheld]\ntraits = \"A\"\n", 2, "traits must be a list of texts"},
+    {"[withheld]\nresource_classes = [1]\n", 2, "a name must be a text"},
+    {"[withheld]\ntraits = [\n\"A\",\n\"custom_a\"]\n", 4, "'custom_a' is no name"},
+    {"[withheld]\ntraits = [\"\"]\n", 2, "'' is no name: write 1 to 255 capital letters"},
+    {"[withheld]\nresource_classes = [\"A*\"]\n", 2, "'A*' is no name"},
+    {"[withheld]\ntraits = [\n\"A\",\n\"A\"]\n", 4, "'A' is named twice"},
+    {"[withheld]\ntraits = [\"OWNER_NOVA\"]\n", 2, "'OWNER_NOVA' cannot be withheld"},
+    {"[withheld]\ntraits = [\"COMPUTE_STATUS_DISABLED\"]\n", 2, "cannot be withheld"},
+    // Ceilings.
+    {"ceilings = 1\n", 1, "write a section [ceilings]"},
+    {"[ceilings]\nscheduler = {VCPU = 1}\n", 2, "'scheduler' is no tracker: ceilings are for"},
+    {"[ceilings]\n\"operator/a\" = {VCPU = 1}\n", 2, "'operator/a' is no tracker"},
+    {"[ceilings]\nboss = {VCPU = 1}\n", 2, "'boss' is no tracker"},
+    {"[ceilings]\n\"tracker/*\" = {VCPU = 1}\n", 2, "'*' is a pattern"},
+    {"[ceilings]\n\"tracker/\" = {VCPU = 1}\n", 2, "is no name of an identity"},
+    {"[ceilings]\ntracker = 5\n", 2, "write {RESOURCE_CLASS = TOTAL, ...}"},
+    {"[ceilings]\ntracker = {}\n", 2, "write {RESOURCE_CLASS = TOTAL, ...}"},
+    {"[ceilings]\ntracker = {vcpu = 1}\n", 2, "'vcpu' is no name"},
+    {"[ceilings]\ntracker = {VCPU = 0}\n", 2, "VCPU must be a whole number from 1 to 2147483647"},
+    {"[ceilings]\ntracker = {VCPU = -1}\n", 2, "VCPU must be a whole number"},
+    {"[ceilings]\ntracker = {VCPU = 1.5}\n", 2, "VCPU must be a whole number"},
+    {"[ceilings]\ntracker = {VCPU = 2147483648}\n", 2, "VCPU must be a whole number"},
+    {"[ceilings]\ntracker = {VCPU = 1, VCPU = 2}\n", 2, "already exists"},
+    {"[ceilings.tracker]\nVCPU = 1\nMEMORY_MB = \"9\"\n", 3, "MEMORY_MB must be a whole number"},
 };
 
 TEST(RulesFileTest, EachFaultIsToldWithItsLine) {

@@ -121,6 +121,60 @@ TEST_F(NodeAuditsTest, AChangeOfTheAccountAloneIsReportedSoon) {
   EXPECT_EQ(report->report.accounting.allocated.vcpus, 4);  // T-155
 }
 
+TEST_F(NodeAuditsTest, LimitsAreFindingsUntilAnAnswerTellsThemNoMore) {
+  const auto answer = [this](MonotonicTime now, const LimitsByProvider& limits) {
+    std::optional<Records> records;
+    const std::optional<Outbox::Outgoing> report = audits_.NextReport(now, &records);
+    if (!report) return false;
+    audits_.Acknowledge(report->sequence, {{kAuditedNode, 1}}, {}, now, limits);
+    return true;
+  };
+  const auto limited = [this] {
+    std::vector<std::string> texts;
+    for (const Finding& finding : state_.audit->findings) {
+      if (finding.kind != Finding::Kind::kLimited) continue;
+      EXPECT_EQ(finding.subject, kAuditedNode.ToString());
+      texts.push_back(finding.text);
+    }
+    return texts;
+  };
+  const LimitsByProvider limits = {
+      {kAuditedNode,
+       {{"COMPUTE_NODE"},
+        {{"VCPU", {false, 5}}, {"DISK_GB", {true, 0}}, {"CUSTOM_X", {true, 9}}}}}};
+  SetDisabled(false, kStart);
+  ASSERT_TRUE(answer(kStart, limits));
+  EXPECT_THAT(
+      limited(),
+      testing::ElementsAre(
+          "provider n1 does not get the trait COMPUTE_NODE: placement's access file withholds it",
+          "provider n1 has 0 DISK_GB in placement instead of 2637: placement's access file "
+          "withholds the class",
+          "provider n1 has 5 VCPU in placement instead of 48: placement's access file has a "
+          "ceiling"));
+  EXPECT_EQ(state_.audit->report.providers[0].inventories.at("VCPU").total, 48);
+  EXPECT_EQ(audits_.accounting()->total.vcpus, 48) << "claims on the host use what it has";
+
+  // They are reported once. The answer to that report tells the same.
+  MonotonicTime now = kStart + std::chrono::seconds(1);
+  ASSERT_TRUE(answer(now, limits));
+  EXPECT_EQ(limited().size(), 3u);
+  now += std::chrono::seconds(1);
+  ASSERT_TRUE(Take(OrdinaryFacts(), configuration_).ok());
+  EXPECT_FALSE(answer(now, limits)) << "nothing has changed";
+
+  // An operator gives the trait: what is there is no finding.
+  state_.records->tree.at(0).traits.insert("COMPUTE_NODE");
+  audits_.NoteChange(now);
+  EXPECT_EQ(limited().size(), 2u);
+  ASSERT_TRUE(answer(now, {}));
+  now += std::chrono::seconds(1);
+  audits_.AuditChanges(now);
+  EXPECT_THAT(limited(), testing::IsEmpty());
+  ASSERT_TRUE(answer(now, {}));
+  EXPECT_FALSE(answer(now, {}));
+}
+
 TEST_F(NodeAuditsTest, AReportHasAllRecordsUntilItIsSent) {
   reports_.Welcome(Standing::kSendAll, 0);
   EXPECT_EQ(Reported(kStart), nullptr) << "there are no records yet";

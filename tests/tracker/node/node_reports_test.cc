@@ -134,5 +134,100 @@ TEST_F(NodeReportsTest, AnAcknowledgedReportIsWhatPlacementHas) {
   EXPECT_EQ(Reported(kStart), "1a") << "somebody else has changed the provider";
 }
 
+class LimitedReports : public NodeReportsTest {
+ protected:
+  // Reports these inventories and the traits A and B of the root; placement answers with `limits`.
+  void Answered(const Inventories& inventories, const ProviderLimits& limits) {
+    const std::optional<Outbox::Outgoing> sent = Sent(inventories);
+    ASSERT_TRUE(sent.has_value());
+    LimitsByProvider told;
+    if (limits != ProviderLimits()) told[kHere.node_uuid] = limits;
+    reports_.Acknowledge(sent->sequence, {{kHere.node_uuid, 1}}, {}, kStart, told);
+  }
+  // Another audit with these inventories, and the report that is sent then.
+  std::optional<Outbox::Outgoing> Sent(const Inventories& inventories) {
+    Report report;
+    report.providers = {{kHere.node_uuid, "n1", Uuid(), inventories, {{"A", true}, {"B", true}}}};
+    std::string digest;
+    for (const auto& [name, row] : inventories) digest += name + std::to_string(row.total);
+    Audited("1", digest, Cause::kPush, kStart, report);
+    return reports_.Next(kStart);
+  }
+  KnownProvider& known() { return state_.records->tree.at(0); }
+
+  const ProviderLimits limits_ = {{"B"}, {{"VCPU", {false, 64}}, {"CUSTOM_GOLD", {true, 0}}}};
+  const Inventories wanted_ = {{"VCPU", {640, 100}}, {"MEMORY_MB", {9}}, {"CUSTOM_GOLD", {5}}};
+};
+
+TEST_F(LimitedReports, PlacementHasWhatItStored) {
+  Answered(wanted_, limits_);
+  EXPECT_EQ(known().inventories, (Inventories{{"VCPU", {64, 64}}, {"MEMORY_MB", {9}}}));
+  EXPECT_THAT(known().traits, ElementsAre("A"));
+  EXPECT_EQ(Sent(wanted_), std::nullopt) << "it is not sent again and again";
+  // What an operator decides about is not changed back.
+  known().inventories["CUSTOM_GOLD"] = {3};
+  known().traits.insert("B");
+  EXPECT_EQ(Sent(wanted_), std::nullopt);
+  known().inventories["CUSTOM_GOLD"] = {7, 7};
+  EXPECT_EQ(Sent(wanted_), std::nullopt);
+}
+
+TEST_F(LimitedReports, AreSentIfTheirOwnValuesChange) {
+  Answered(wanted_, limits_);
+  Inventories changed = wanted_;
+  changed["VCPU"].total = 639;
+  Answered(changed, limits_);
+  changed["VCPU"].total = 32;
+  changed["VCPU"].reserved = 0;
+  Answered(changed, {});
+  EXPECT_TRUE(state_.records->limits.empty()) << "the answer tells no limit any more";
+  EXPECT_EQ(known().inventories, changed);
+  EXPECT_THAT(known().traits, ElementsAre("A", "B"));
+  EXPECT_EQ(Sent(changed), std::nullopt);
+}
+
+TEST_F(LimitedReports, AreSentIfAnotherChangesWhatTheTrackerDecides) {
+  Answered(wanted_, limits_);
+  known().inventories["MEMORY_MB"].total = 8;
+  Answered(wanted_, limits_);
+  known().inventories["VCPU"].total = 63;
+  Answered(wanted_, limits_);
+  EXPECT_EQ(known().inventories["VCPU"].total, 64);
+  known().inventories["VCPU"] = wanted_.at("VCPU");
+  EXPECT_EQ(Sent(wanted_), std::nullopt) << "an operator has made it as it is wanted";
+}
+
+TEST_F(LimitedReports, AnInventoryThatNobodyGetsIsNoDifference) {
+  Answered({{"VCPU", {8}}}, {{}, {{"VCPU", {false, 0}}}});
+  EXPECT_THAT(known().inventories, IsEmpty());
+  EXPECT_EQ(Sent({{"VCPU", {8}}}), std::nullopt);
+  // An operator's inventory of a withheld class that the tracker does not report.
+  known().inventories["CUSTOM_GOLD"] = {3};
+  Answered({{"VCPU", {8}}}, {{}, {{"VCPU", {false, 0}}, {"CUSTOM_GOLD", {true, 3}}}});
+  EXPECT_EQ(known().inventories, (Inventories{{"CUSTOM_GOLD", {3}}}));
+  EXPECT_EQ(Sent({{"VCPU", {8}}}), std::nullopt);
+}
+
+TEST_F(LimitedReports, OfProvidersThatAreNotInTheAnswerStay) {
+  Answered(wanted_, limits_);
+  Report report;
+  report.providers = {{kHere.node_uuid, "n1", Uuid(), wanted_, {{"A", true}, {"B", true}}},
+                      {"c"_uuid, "c", kHere.node_uuid, {}, {}}};
+  Audited("1", "with a child", Cause::kPush, kStart, report);
+  const std::optional<Outbox::Outgoing> sent = reports_.Next(kStart);
+  ASSERT_TRUE(sent.has_value());
+  // The delta names the child alone. Placement tells of a provider that nobody has reported.
+  reports_.Acknowledge(sent->sequence, {{"c"_uuid, 1}}, {}, kStart, {{"other"_uuid, limits_}});
+  EXPECT_EQ(state_.records->limits, (LimitsByProvider{{kHere.node_uuid, limits_}}));
+  EXPECT_EQ(known().inventories["VCPU"].total, 64);
+  // The node is reported without the root's limits: forgotten with the provider.
+  report.providers.erase(report.providers.begin());
+  Audited("1", "without the root", Cause::kPush, kStart, report);
+  const std::optional<Outbox::Outgoing> rest = reports_.Next(kStart);
+  ASSERT_TRUE(rest.has_value());
+  reports_.Acknowledge(rest->sequence, {}, {}, kStart);
+  EXPECT_TRUE(state_.records->limits.empty());
+}
+
 }  // namespace
 }  // namespace berth::tracker

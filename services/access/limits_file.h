@@ -1,0 +1,27 @@
+// The sections of the access file that limit the reports of trackers: what they may not give to
+// providers ([withheld]), and how much they may report ([ceilings]).
+//
+// Pure functions, for rules_file.cc. A fault is as in toml_entries.h:
+//   - an unknown key, a value of the wrong kind, or a tracker without a ceiling;
+//   - a text that cannot be the name of a trait or class, or that is there twice;
+//   - a trait that placement itself gives and takes;
+//   - what is neither the role tracker nor a tracker/NAME that a certificate can have;
+//   - a ceiling that is not 1..kAmountMax.
+// A name need not exist: trackers could make it.
+#ifndef BERTH_SERVICES_ACCESS_LIMITS_FILE_H_
+#define BERTH_SERVICES_ACCESS_LIMITS_FILE_H_
+
+#include "absl/status/status.h"
+#include "services/access/rules.h"
+#include "toml.hpp"
+
+namespace berth::services {
+
+// Sets AccessRules::withheld.
+absl::Status ReadWithheld(const toml::value& value, AccessRules* rules);
+// Sets AccessRules::ceilings.
+absl::Status ReadCeilings(const toml::value& value, AccessRules* rules);
+
+}  // namespace berth::services
+
+#endif  // BERTH_SERVICES_ACCESS_LIMITS_FILE_H_

@@ -1,0 +1,296 @@
+// Reports of trackers that the operator's access file limits: withheld names and ceilings.
+#include <algorithm>
+#include <memory>
+#include <optional>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/worlds/fleet_world.h"
+#include "tests/worlds/script.h"
+#include "tests/worlds/seed.h"
+
+namespace berth::placement {
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+using testing::UnorderedElementsAre;
+
+class RulesReportLimits : public testing::Test {
+ protected:
+  RulesReportLimits() {
+    fleet_.Register("h1", 1, "machine-a");
+    fleet_.Register("h2", 2, "machine-b");
+    WithheldNames withheld;
+    withheld.traits = {"CUSTOM_LICENSED", "HW_CPU_X86_AVX"};
+    withheld.resource_classes = {"CUSTOM_GOLD", "DISK_GB"};
+    limits_.withheld = std::make_shared<const WithheldNames>(std::move(withheld));
+    limits_.ceilings = {{"VCPU", 40}, {"CUSTOM_VF", 10}};
+  }
+
+  // The report with the limits, as it comes from a tracker with a certificate.
+  std::string Send(ApplyReport report) {
+    report.identified = true;
+    report.limits = std::make_shared<const TrackerLimits>(limits_);
+    return fleet_.Send(report);
+  }
+  std::string Report(absl::string_view notation) {
+    return Send(fleet_.MakeReport("h1", 1, notation, ++sequence_));
+  }
+  // `notation` as a delta of the node cn1 of h1.
+  std::string Delta(absl::string_view notation) {
+    return Send(FleetWorld::Delta(fleet_.MakeReport("h1", 1, notation, ++sequence_),
+                                  fleet_.world.provider("cn1"), "cn1"));
+  }
+  void Do(const std::string& line) { fleet_.world.Must(ParseCommand(fleet_.world, line)); }
+
+  // The inventory of the provider; a total of 0: it has none.
+  Inventory Row(absl::string_view provider, absl::string_view resource_class) {
+    const ProviderConfig& config = fleet_.world.place(provider).config();
+    const auto id = fleet_.world.state().catalog().classes.Find(resource_class);
+    const int at = id ? config.FindInventory(*id) : -1;
+    return at < 0 ? Inventory() : config.inventories[at].inventory;
+  }
+  Amount Total(absl::string_view provider, absl::string_view resource_class = "VCPU") {
+    return Row(provider, resource_class).total;
+  }
+  // What the last report was told, such as "cn1 VCPU 64>40", "cn1 CUSTOM_GOLD 5>0 withheld" and
+  // "cn1 CUSTOM_LICENSED".
+  std::vector<std::string> Limited() {
+    std::vector<std::string> told;
+    for (const LimitedPart& part : fleet_.last.result.limited) {
+      const std::string& name = fleet_.world.state().FindProvider(part.provider)->config().name;
+      told.push_back(part.trait.empty()
+                         ? absl::StrCat(name, " ", part.resource_class, " ", part.asked, ">",
+                                        part.stored, part.withheld ? " withheld" : "")
+                         : absl::StrCat(name, " ", part.trait));
+    }
+    return told;
+  }
+
+  FleetWorld fleet_;
+  TrackerLimits limits_;
+  int64_t sequence_ = 0;
+};
+
+TEST_F(RulesReportLimits, AWithheldTraitStaysAsItIs) {
+  ASSERT_EQ(Report("cn1[CUSTOM_LICENSED,CUSTOM_OWN,CUSTOM_LICENSED,HW_CPU_X86_AVX]"), "OK");
+  EXPECT_TRUE(fleet_.HasTrait("cn1", "CUSTOM_OWN"));
+  EXPECT_FALSE(fleet_.world.state().catalog().traits.Find("CUSTOM_LICENSED")) << "it is not made";
+  EXPECT_THAT(Limited(), ElementsAre("cn1 CUSTOM_LICENSED", "cn1 HW_CPU_X86_AVX"));
+  EXPECT_THAT(fleet_.last.result.unknown_traits, IsEmpty());
+
+  // An operator gives it.
+  fleet_.world.Must(EnsureTrait{"CUSTOM_LICENSED"});
+  Do("traits cn1@ CUSTOM_LICENSED,CUSTOM_OWN,OWNER_NOVA");
+  ASSERT_EQ(Report("cn1[CUSTOM_LICENSED]"), "OK");
+  EXPECT_TRUE(fleet_.HasTrait("cn1", "CUSTOM_LICENSED"));
+  EXPECT_THAT(Limited(), IsEmpty()) << "it is as the tracker wants it";
+  ASSERT_EQ(Report("cn1"), "OK");
+  EXPECT_TRUE(fleet_.HasTrait("cn1", "CUSTOM_LICENSED"));
+  ApplyReport report = fleet_.MakeReport("h1", 1, "cn1", ++sequence_);
+  report.providers[0].traits_absent = {"CUSTOM_LICENSED", "CUSTOM_OWN", "CUSTOM_LICENSED"};
+  ASSERT_EQ(Send(report), "OK");
+  EXPECT_TRUE(fleet_.HasTrait("cn1", "CUSTOM_LICENSED"));
+  EXPECT_FALSE(fleet_.HasTrait("cn1", "CUSTOM_OWN"));
+  EXPECT_THAT(Limited(), ElementsAre("cn1 CUSTOM_LICENSED"));
+}
+
+TEST_F(RulesReportLimits, AWithheldClassStaysAsItIs) {
+  ASSERT_EQ(Report("cn1{VCPU:8, CUSTOM_GOLD:5, CUSTOM_NEW:1}\n  a{DISK_GB:7}"), "OK");
+  EXPECT_EQ(Total("cn1", "CUSTOM_NEW"), 1);
+  EXPECT_EQ(Total("a", "DISK_GB"), 0);
+  EXPECT_FALSE(fleet_.world.state().catalog().classes.Find("CUSTOM_GOLD")) << "it is not made";
+  EXPECT_THAT(Limited(), ElementsAre("cn1 CUSTOM_GOLD 5>0 withheld", "a DISK_GB 7>0 withheld"));
+
+  // An operator makes an inventory of it, which consumers use.
+  fleet_.world.Must(CreateClass{"CUSTOM_GOLD"});
+  Do("inventory add cn1 CUSTOM_GOLD:3");
+  Do("claim c1 new cn1{CUSTOM_GOLD:2}");
+  const Inventory gold = Row("cn1", "CUSTOM_GOLD");
+  ASSERT_EQ(Report("cn1{VCPU:8}"), "OK") << "the complete set does not have it";
+  EXPECT_EQ(Row("cn1", "CUSTOM_GOLD"), gold);
+  EXPECT_EQ(Total("cn1", "CUSTOM_NEW"), 0) << "other classes go";
+  EXPECT_THAT(Limited(), ElementsAre("cn1 CUSTOM_GOLD 0>3 withheld"));
+  ASSERT_EQ(Delta("cn1{VCPU:8, CUSTOM_GOLD:9 reserved 9}"), "OK");
+  EXPECT_EQ(Row("cn1", "CUSTOM_GOLD"), gold);
+  EXPECT_THAT(Limited(), ElementsAre("cn1 CUSTOM_GOLD 9>3 withheld"));
+  ASSERT_EQ(Delta("cn1{VCPU:8, CUSTOM_GOLD:3}"), "OK");
+  EXPECT_THAT(Limited(), IsEmpty()) << "it is as the tracker wants it";
+  ASSERT_EQ(fleet_.last.changes.size(), 1u) << "the provider did not change";
+  ASSERT_EQ(Delta("cn1{VCPU:8, CUSTOM_GOLD:3 reserved 1}"), "OK");
+  EXPECT_THAT(Limited(), ElementsAre("cn1 CUSTOM_GOLD 3>3 withheld"));
+  EXPECT_EQ(Row("cn1", "CUSTOM_GOLD"), gold);
+}
+
+TEST_F(RulesReportLimits, AHostGetsItsCeilingAndNoMore) {
+  ASSERT_EQ(Report("cn1{VCPU:400 reserved 100 ratio 16, MEMORY_MB:9000}"), "OK");
+  EXPECT_EQ(Total("cn1"), 40);
+  EXPECT_EQ(Row("cn1", "VCPU").reserved, 40) << "at most the total";
+  EXPECT_EQ(Row("cn1", "VCPU").allocation_ratio, 16) << "no ratio is limited";
+  EXPECT_EQ(Total("cn1", "MEMORY_MB"), 9000);
+  EXPECT_THAT(Limited(), ElementsAre("cn1 VCPU 400>40"));
+  ASSERT_EQ(Report("cn1{VCPU:40 reserved 3}"), "OK");
+  EXPECT_EQ(Row("cn1", "VCPU").reserved, 3);
+  EXPECT_THAT(Limited(), IsEmpty());
+  // In the order of the report. A class that nothing is left of is not made.
+  ASSERT_EQ(Report("cn1{VCPU:30}\n  a{VCPU:30}\n  b{VCPU:30}"), "OK");
+  EXPECT_EQ(Total("cn1"), 30);
+  EXPECT_EQ(Total("a"), 10);
+  EXPECT_EQ(Total("b"), 0);
+  EXPECT_THAT(Limited(), ElementsAre("a VCPU 30>10", "b VCPU 30>0"));
+}
+
+TEST_F(RulesReportLimits, ADeltaLeavesTheOthersWhatTheyHave) {
+  ASSERT_EQ(Report("cn1{VCPU:8}\n  a{VCPU:8}\n  b{VCPU:8}"), "OK");
+  ASSERT_EQ(Delta("a{VCPU:39}"), "OK");
+  EXPECT_EQ(Total("a"), 24);
+  EXPECT_THAT(Limited(), ElementsAre("a VCPU 39>24"));
+  ASSERT_EQ(Delta("b{VCPU:39}"), "OK");
+  EXPECT_EQ(Total("b"), 8) << "two deltas do not exceed together what one could not";
+  ASSERT_EQ(Delta("c{VCPU:1}"), "OK");
+  EXPECT_EQ(Total("c"), 0) << "a new provider neither";
+  // What goes with the delta is free for the providers of the delta.
+  ApplyReport report = FleetWorld::Delta(fleet_.MakeReport("h1", 1, "b{VCPU:39}", ++sequence_),
+                                         fleet_.world.provider("cn1"), "cn1");
+  report.removed = {fleet_.world.provider("a")};
+  ASSERT_EQ(Send(report), "OK");
+  EXPECT_EQ(Total("b"), 32);
+}
+
+TEST_F(RulesReportLimits, AllNodesOfAHostShareItsCeiling) {
+  ASSERT_EQ(Report("cn1{VCPU:30}"), "OK");
+  ASSERT_EQ(Send(fleet_.MakeReport("h1", 1, "cn2{VCPU:30}\n  x{CUSTOM_VF:99}", 1)), "OK");
+  EXPECT_EQ(Total("cn2"), 10);
+  EXPECT_EQ(Total("x", "CUSTOM_VF"), 10) << "a class that the report makes";
+  ASSERT_EQ(Send(fleet_.MakeReport("h2", 2, "cn3{VCPU:30}\n  y{CUSTOM_VF:5}", 1)), "OK");
+  EXPECT_EQ(Total("cn3"), 30) << "another host";
+  EXPECT_EQ(Total("y", "CUSTOM_VF"), 5);
+  // A node that comes from another host brings what it has. Then it counts.
+  ASSERT_EQ(fleet_.Update("h2", std::nullopt, "", true), "OK");  // its tracker is forced down
+  fleet_.world.Must(MoveNode{fleet_.world.provider("cn3"), "h2", "h1", std::nullopt});
+  EXPECT_EQ(Total("cn3"), 30);
+  ASSERT_EQ(Delta("cn1{VCPU:30}"), "OK");
+  EXPECT_EQ(Total("cn1"), 0);
+  ASSERT_EQ(Send(fleet_.MakeReport("h1", 1, "cn3{VCPU:35}\n  y{CUSTOM_VF:5}", 1)), "OK");
+  EXPECT_EQ(Total("cn3"), 30) << "cn2 has 10";
+  EXPECT_EQ(Total("y", "CUSTOM_VF"), 0) << "x has 10";
+  // A root that operators made is no node.
+  fleet_.world.Add("pool{VCPU:500}");
+  ASSERT_EQ(Send(fleet_.MakeReport("h1", 1, "cn2{VCPU:10}\n  x", 2)), "OK");
+  EXPECT_EQ(Total("cn2"), 10);
+}
+
+TEST_F(RulesReportLimits, ALowerCeilingCountsFromTheNextReportOfAProvider) {
+  ASSERT_EQ(Report("cn1{VCPU:20}\n  a{VCPU:20}"), "OK");
+  limits_.ceilings["VCPU"] = 10;
+  EXPECT_EQ(Total("cn1"), 20);
+  ASSERT_EQ(Delta("b{MEMORY_MB:1}"), "OK");
+  EXPECT_EQ(Total("a"), 20) << "it is not named";
+  ASSERT_EQ(Delta("a{VCPU:20}"), "OK");
+  EXPECT_EQ(Total("a"), 0) << "the root has more than the ceiling";
+  ASSERT_EQ(Report("cn1{VCPU:20}\n  a{VCPU:20}\n  b"), "OK");
+  EXPECT_EQ(Total("cn1"), 10);
+  limits_.ceilings["VCPU"] = 25;
+  ASSERT_EQ(Report("cn1{VCPU:20}\n  a{VCPU:20}\n  b"), "OK");
+  EXPECT_EQ(Total("cn1"), 20);
+  EXPECT_EQ(Total("a"), 5);
+}
+
+TEST_F(RulesReportLimits, WhatIsInUseStaysAndIsOverCapacity) {
+  ASSERT_EQ(Report("cn1{VCPU:20}\n  a{VCPU:20 reserved 2}"), "OK");
+  Do("claim c1 new a{VCPU:6}");
+  limits_.ceilings["VCPU"] = 10;
+  ASSERT_EQ(Report("cn1{VCPU:20}\n  a{VCPU:20 reserved 2}"), "OK");
+  EXPECT_EQ(Total("cn1"), 10);
+  EXPECT_EQ(Total("a"), 1) << "the least that a row may have";
+  EXPECT_EQ(Row("a", "VCPU").reserved, 1);
+  EXPECT_EQ(fleet_.world.used("a", "VCPU"), 6);
+  EXPECT_THAT(Limited(), ElementsAre("cn1 VCPU 20>10", "a VCPU 20>1"));
+  ASSERT_EQ(fleet_.last.result.over_capacity.size(), 1u);
+  EXPECT_EQ(fleet_.last.result.over_capacity[0].provider, fleet_.world.provider("a"));
+  Do("release c1");
+  ASSERT_EQ(Report("cn1{VCPU:20}\n  a{VCPU:20}"), "OK");
+  EXPECT_EQ(Total("a"), 0);
+}
+
+TEST_F(RulesReportLimits, ResourcesThatMoveAreLimitedToo) {
+  ASSERT_EQ(Report("cn1{VCPU:30}"), "OK");
+  Do("claim c1 new cn1{VCPU:20}");
+  const auto move = [&](const std::string& notation) {
+    ApplyReport report = fleet_.MakeReport("h1", 1, notation, sequence_ + 1);
+    const ConsumerAllocations wanted = fleet_.world.Claim("c1", "a{VCPU:20}");
+    report.holdings = {
+        {wanted.consumer, *fleet_.world.consumer_generation("c1"), wanted.allocations}};
+    return Send(report);
+  };
+  limits_.ceilings["VCPU"] = 15;
+  EXPECT_EQ(move("cn1{MEMORY_MB:1}\n  a{VCPU:99}"), "CAPACITY_EXCEEDED") << "as without limits";
+  limits_.ceilings["VCPU"] = 25;
+  ASSERT_EQ(move("cn1{MEMORY_MB:1}\n  a{VCPU:99}"), "OK");
+  EXPECT_EQ(Total("a"), 25);
+  EXPECT_EQ(fleet_.world.used("a", "VCPU"), 20);
+  EXPECT_THAT(Limited(), ElementsAre("a VCPU 99>25"));
+}
+
+TEST_F(RulesReportLimits, WhatStaysCountsAsWell) {
+  std::string notation = "cn1{VCPU:1";
+  for (size_t i = 1; i < 256; ++i) absl::StrAppend(&notation, ", CUSTOM_C", i, ":1");
+  ASSERT_EQ(Report(notation + "}"), "OK");
+  fleet_.world.Must(CreateClass{"CUSTOM_GOLD"});
+  ASSERT_EQ(Report("cn1{VCPU:1}"), "OK");
+  Do("inventory add cn1 CUSTOM_GOLD:3");
+  EXPECT_EQ(Report(notation + "}"), "INVALID_FIELD") << "257 inventories";
+}
+
+// Whatever is reported, in snapshots and deltas of two nodes, the host has at most its ceiling; and
+// what it was told to be limited is what differs.
+TEST_F(RulesReportLimits, RandomReportsStayBelowTheCeiling) {
+  std::mt19937_64 random(Seed());
+  const auto below = [&](int bound) { return static_cast<int>(random() % bound); };
+  const std::vector<std::string> nodes = {"cn1", "cn2"};
+  std::vector<int64_t> sequences = {0, 0};
+  int cut = 0;
+  for (int step = 0; step < 2000; ++step) {
+    const int n = below(2);
+    const bool whole = sequences[n] == 0 || below(3) == 0;
+    std::string notation = nodes[n];
+    if (whole || below(2) == 0) absl::StrAppend(&notation, "{VCPU:", 1 + below(30), "}");
+    for (int child = 0; child < 3; ++child) {
+      if (below(2) == 0) continue;
+      absl::StrAppend(&notation, "\n  ", nodes[n], "-", child, "{VCPU:", 1 + below(30), "}");
+    }
+    ApplyReport report = fleet_.MakeReport("h1", 1, notation, ++sequences[n]);
+    if (!whole) {
+      report = FleetWorld::Delta(std::move(report), fleet_.world.provider(nodes[n]), nodes[n]);
+    }
+    ASSERT_EQ(Send(report), "OK") << notation;
+    Amount sum = 0;
+    for (const std::string& node : nodes) {
+      for (const std::string& name :
+           {node, absl::StrCat(node, "-0"), absl::StrCat(node, "-1"), absl::StrCat(node, "-2")}) {
+        if (fleet_.Has(name)) sum += Total(name);
+      }
+    }
+    ASSERT_LE(sum, 40) << "step " << step << ": " << notation;
+    std::vector<std::string> differs;
+    for (const ReportedProvider& provider : report.providers) {
+      for (const NamedInventory& asked : provider.inventories) {
+        const Amount stored = Total(provider.name);
+        if (stored == asked.inventory.total) continue;
+        differs.push_back(
+            absl::StrCat(provider.name, " VCPU ", asked.inventory.total, ">", stored));
+      }
+    }
+    ASSERT_EQ(Limited(), differs) << "step " << step << ": " << notation;
+    cut += static_cast<int>(differs.size());
+  }
+  EXPECT_GT(cut, 500);
+}
+
+}  // namespace
+}  // namespace berth::placement
