@@ -10,6 +10,7 @@
 #include "placement/ground/status_macros.h"
 #include "placement/values/catalog.h"
 #include "placement/values/node_traits.h"
+#include "services/access/daily_allowance.h"
 #include "services/access/toml_entries.h"
 
 namespace berth::services {
@@ -52,7 +53,8 @@ absl::Status CheckTracker(absl::string_view identity) {
   if (identity == "tracker") return absl::OkStatus();
   if (!absl::StartsWith(identity, "tracker/")) {
     return absl::InvalidArgumentError(
-        absl::StrCat("'", identity, "' is no tracker: ceilings are for tracker or tracker/NAME"));
+        absl::StrCat("'", identity,
+                     "' is no tracker: write tracker, or tracker/NAME, such as tracker/compute-1"));
   }
   return CheckIdentity(identity);
 }
@@ -72,6 +74,23 @@ absl::StatusOr<placement::Ceilings> CeilingsIn(const Entry& of) {
     ceilings[entry.key] = most;
   }
   return ceilings;
+}
+
+absl::StatusOr<DailyAmounts> DayIn(const toml::value& value) {
+  if (!value.is_table() || value.as_table().empty()) {
+    return At(value, "write {facts_mib = NUMBER, names = NUMBER}, for example");
+  }
+  DailyAmounts limits = kNoDailyLimits;
+  for (const Entry& entry : EntriesOf(value)) {
+    BERTH_ASSIGN_OR_RETURN(const DailyKind* const kind, RowOf(kDailyKinds, entry, " of a day"));
+    const int64_t number = entry.value->is_integer() ? entry.value->as_integer() : -1;
+    if (number < 0 || number > kDailyLimitMax) {
+      return At(*entry.value,
+                absl::StrCat(entry.key, " must be a whole number from 0 to ", kDailyLimitMax));
+    }
+    limits.*kind->amount = number * kind->unit;
+  }
+  return limits;
 }
 
 }  // namespace
@@ -98,6 +117,15 @@ absl::Status ReadCeilings(const toml::value& value, AccessRules* rules) {
   for (const Entry& entry : EntriesOf(value)) {
     BERTH_RETURN_IF_ERROR(At(*entry.value, CheckTracker(entry.key)));
     BERTH_ASSIGN_OR_RETURN(rules->ceilings[entry.key], CeilingsIn(entry));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status ReadDaily(const toml::value& value, AccessRules* rules) {
+  if (!value.is_table()) return At(value, "write a section [daily]");
+  for (const Entry& entry : EntriesOf(value)) {
+    BERTH_RETURN_IF_ERROR(At(*entry.value, CheckTracker(entry.key)));
+    BERTH_ASSIGN_OR_RETURN(rules->daily[entry.key], DayIn(*entry.value));
   }
   return absl::OkStatus();
 }

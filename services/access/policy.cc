@@ -76,9 +76,43 @@ TokenBucket* AccessPolicy::BucketOf(absl::string_view identity, BootTime now) {
   return &buckets_[identity];
 }
 
+bool AccessPolicy::IsDailyLimited(absl::string_view identity) const {
+  return version() != 0 && rules()->rules.DailyLimitsOf(identity).has_value();
+}
+
+std::optional<DailyGrant> AccessPolicy::TakeDaily(absl::string_view identity,
+                                                  const DailyAmounts& wanted, BootTime now) {
+  MutexLock lock(&mutex_);
+  const std::optional<DailyAmounts> limits = rules_->rules.DailyLimitsOf(identity);
+  if (!limits) return std::nullopt;
+  return DayOf(identity, now)->Take(*limits, wanted, now);
+}
+
+void AccessPolicy::GiveBackDaily(absl::string_view identity, const DailyAmounts& amounts,
+                                 BootTime taken_at) {
+  MutexLock lock(&mutex_);
+  const auto found = days_.find(identity);
+  if (found != days_.end()) found->second.GiveBack(amounts, taken_at);
+}
+
+DailyUse* AccessPolicy::DayOf(absl::string_view identity, BootTime now) {
+  const auto found = days_.find(identity);
+  if (found != days_.end()) return &found->second;
+  if (days_.size() >= kDaysMax) {
+    absl::erase_if(days_, [now](const auto& day) { return day.second.IsOver(now); });
+    if (days_.size() > kDaysMax / 2) days_.clear();  // as in BucketOf
+  }
+  return &days_[identity];
+}
+
 size_t AccessPolicy::buckets() const {
   MutexLock lock(&mutex_);
   return buckets_.size();
+}
+
+size_t AccessPolicy::days() const {
+  MutexLock lock(&mutex_);
+  return days_.size();
 }
 
 }  // namespace berth::services

@@ -1,13 +1,14 @@
 // AccessPolicy: the rules of the operator's file that are in force, for all who ask.
 //
 // Whoever reads the file gives the rules; from this moment on all answers follow them. Also keeps
-// how much of its rate each identity has left. Thread-safe.
+// how much of its rate, and of its day, each identity has left. Thread-safe.
 #ifndef BERTH_SERVICES_ACCESS_POLICY_H_
 #define BERTH_SERVICES_ACCESS_POLICY_H_
 
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "absl/container/flat_hash_map.h"
@@ -16,6 +17,7 @@
 #include "placement/ground/boot_clock.h"
 #include "placement/ground/mutex.h"
 #include "services/access/call_rate.h"
+#include "services/access/daily_allowance.h"
 #include "services/access/rules.h"
 
 namespace berth::services {
@@ -24,6 +26,8 @@ class AccessPolicy {
  public:
   // How many identities are remembered for their rates. Each takes about 100 bytes.
   static constexpr size_t kBucketsMax = 65'536;
+  // How many identities are remembered for their days. Each takes about 150 bytes.
+  static constexpr size_t kDaysMax = 65'536;
 
   // Nothing is limited until Put is called.
   AccessPolicy() = default;
@@ -49,11 +53,25 @@ class AccessPolicy {
   // are remembered, some may call more often than their rates allow.
   absl::Status CountCall(absl::string_view identity, placement::BootTime now);
 
-  // How many identities are remembered at present.
+  // Whether `identity` has a daily limit.
+  bool IsDailyLimited(absl::string_view identity) const;
+  // Takes `wanted` from the day of `identity` at `now`, of each kind as much as is left (DailyUse).
+  // So of several streams of one identity no two get the same. Nothing: the identity has no daily
+  // limit. If more identities have limits than are remembered, some may bring more than is theirs.
+  std::optional<DailyGrant> TakeDaily(absl::string_view identity, const DailyAmounts& wanted,
+                                      placement::BootTime now);
+  // Gives `amounts` back that TakeDaily took at `taken_at`, and that were not needed.
+  void GiveBackDaily(absl::string_view identity, const DailyAmounts& amounts,
+                     placement::BootTime taken_at);
+
+  // How many identities are remembered at present, for their rates and for their days.
   size_t buckets() const;
+  size_t days() const;
 
  private:
   TokenBucket* BucketOf(absl::string_view identity, placement::BootTime now)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  DailyUse* DayOf(absl::string_view identity, placement::BootTime now)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   std::atomic<int64_t> version_{0};
@@ -61,6 +79,7 @@ class AccessPolicy {
   RulesInForcePtr rules_ ABSL_GUARDED_BY(mutex_) = std::make_shared<const RulesInForce>();
   std::string fault_ ABSL_GUARDED_BY(mutex_);
   absl::flat_hash_map<std::string, TokenBucket> buckets_ ABSL_GUARDED_BY(mutex_);
+  absl::flat_hash_map<std::string, DailyUse> days_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace berth::services

@@ -42,6 +42,19 @@ placement::TrackerLimitsPtr AccessRules::LimitsOf(absl::string_view identity) co
   return limits;
 }
 
+std::optional<DailyAmounts> AccessRules::DailyLimitsOf(absl::string_view identity) const {
+  if (daily.empty()) return std::nullopt;
+  const auto own = daily.find(identity);
+  const auto of_role = daily.find(identity.substr(0, identity.find('/')));
+  if (own == daily.end() && of_role == daily.end()) return std::nullopt;
+  DailyAmounts limits = own == daily.end() ? kNoDailyLimits : own->second;
+  for (const DailyKind& kind : kDailyKinds) {
+    int64_t& limit = limits.*kind.amount;
+    if (limit == kNoDailyLimit && of_role != daily.end()) limit = of_role->second.*kind.amount;
+  }
+  return limits;
+}
+
 size_t AccessRules::CountWithheld() const {
   return withheld == nullptr ? 0 : withheld->traits.size() + withheld->resource_classes.size();
 }

@@ -9,6 +9,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "absl/status/status.h"
@@ -17,6 +18,7 @@
 #include "placement/values/project_set.h"
 #include "placement/values/tracker_limits.h"
 #include "services/access/call_rate.h"
+#include "services/access/daily_allowance.h"
 
 namespace berth::services {
 
@@ -30,6 +32,9 @@ struct AccessRules {
   // How often identities may call: by ROLE, for each identity of the role, and by ROLE/NAME, which
   // comes before the role. Who is in neither may call as often as he likes.
   std::map<std::string, CallRate, std::less<>> rates;
+  // What trackers may bring into the ledger within a day: by "tracker", for each tracker, and by
+  // tracker/NAME. A kind that the entry of a tracker does not limit is limited by that of the role.
+  std::map<std::string, DailyAmounts, std::less<>> daily;
 
   // What no tracker may give to providers or take from them. Null: nothing.
   std::shared_ptr<const placement::WithheldNames> withheld;
@@ -45,6 +50,8 @@ struct AccessRules {
   placement::TrackerLimitsPtr LimitsOf(absl::string_view identity) const;
   // How many names are withheld.
   size_t CountWithheld() const;
+  // What `identity` may bring into the ledger within a day. Nothing: it has no limit.
+  std::optional<DailyAmounts> DailyLimitsOf(absl::string_view identity) const;
   // OK; or PERMISSION_DENIED / IDENTITY_DENIED if `identity` is denied.
   absl::Status Admit(absl::string_view identity) const;
 };

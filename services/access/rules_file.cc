@@ -11,7 +11,6 @@
 #include <memory>
 #include <sstream>
 #include <utility>
-#include <vector>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
@@ -182,7 +181,7 @@ struct Section {
 };
 constexpr Section kSections[] = {
     {"denied", ReadDenied},     {"scheduler", ReadSchedulers}, {"rates", ReadRates},
-    {"withheld", ReadWithheld}, {"ceilings", ReadCeilings},
+    {"withheld", ReadWithheld}, {"ceilings", ReadCeilings},    {"daily", ReadDaily},
 };
 
 absl::StatusOr<AccessRules> RulesIn(const toml::value& whole) {

@@ -17,6 +17,10 @@
 //   tracker = {VCPU = 512}
 //   "tracker/compute-1" = {VCPU = 64, MEMORY_MB = 262144}
 //
+//   [daily]                         # for each tracker, or for one (limits_file.h)
+//   tracker = {facts_mib = 256, names = 100, providers = 2000, nodes = 16, services = 4}
+//   "tracker/compute-1" = {facts_mib = 64}
+//
 // kSections in rules_file.cc has the sections of the file, kSchedulerKeys the keys of a scheduler's
 // section.
 #ifndef BERTH_SERVICES_ACCESS_RULES_FILE_H_

@@ -82,5 +82,50 @@ TEST(AccessPolicyTest, WhatIsRememberedIsBounded) {
   }
 }
 
+TEST(AccessPolicyTest, EachTrackerHasADayOfItsOwn) {
+  AccessPolicy policy;
+  const DailyAmounts two = {.names = 2};
+  EXPECT_FALSE(policy.IsDailyLimited("tracker/a"));
+  EXPECT_EQ(policy.TakeDaily("tracker/a", two, kStart), std::nullopt);
+  policy.Put(InForce("[daily]\ntracker = {names = 3}\n\"tracker/b\" = {names = 1}\n"));
+  EXPECT_TRUE(policy.IsDailyLimited("tracker/a"));
+  EXPECT_FALSE(policy.IsDailyLimited("scheduler/a"));
+  EXPECT_EQ(policy.TakeDaily("scheduler/a", two, kStart), std::nullopt);
+  // What one stream holds no other stream gets.
+  const auto first = policy.TakeDaily("tracker/a", two, kStart);
+  ASSERT_TRUE(first.has_value());
+  EXPECT_EQ(first->left.names, 2);
+  EXPECT_EQ(first->left.nodes, kNoDailyLimit);
+  EXPECT_EQ(policy.TakeDaily("tracker/a", two, kStart)->left.names, 1);
+  EXPECT_EQ(policy.TakeDaily("tracker/a", two, kStart)->left.names, 0);
+  EXPECT_EQ(policy.TakeDaily("tracker/b", two, kStart)->left.names, 1);
+  EXPECT_EQ(policy.TakeDaily("tracker/c", two, kStart)->left.names, 2);
+  policy.GiveBackDaily("tracker/a", first->taken, kStart);
+  EXPECT_EQ(policy.TakeDaily("tracker/a", two, kStart)->left.names, 2);
+  // New rules hold at once, and the day goes on.
+  policy.Put(InForce("[daily]\ntracker = {names = 4}\n"));
+  EXPECT_EQ(policy.TakeDaily("tracker/a", two, kStart)->left.names, 1);
+  policy.Put(InForce("# nobody is limited\n"));
+  EXPECT_EQ(policy.TakeDaily("tracker/a", two, kStart), std::nullopt);
+}
+
+TEST(AccessPolicyTest, WhatIsRememberedOfDaysIsBounded) {
+  AccessPolicy policy;
+  policy.Put(InForce("[daily]\ntracker = {nodes = 1}\n"));
+  const DailyAmounts one = {.nodes = 1};
+  for (size_t i = 0; i < AccessPolicy::kDaysMax; ++i) {
+    ASSERT_EQ(policy.TakeDaily(absl::StrCat("tracker/h", i), one, kStart)->left.nodes, 1);
+  }
+  EXPECT_EQ(policy.days(), AccessPolicy::kDaysMax);
+  // A day later all days are over.
+  EXPECT_EQ(policy.TakeDaily("tracker/new", one, kStart + DailyUse::kDay)->left.nodes, 1);
+  EXPECT_EQ(policy.days(), 1U);
+  EXPECT_EQ(policy.TakeDaily("tracker/new", one, kStart + DailyUse::kDay)->left.nodes, 0);
+  for (size_t i = 0; i < 2 * AccessPolicy::kDaysMax; ++i) {
+    policy.TakeDaily(absl::StrCat("tracker/i", i), one, kStart + DailyUse::kDay);
+    ASSERT_LE(policy.days(), AccessPolicy::kDaysMax);
+  }
+}
+
 }  // namespace
 }  // namespace berth::services

@@ -33,6 +33,10 @@ projects = []
 [rates]
 scheduler = {calls_per_second = 200, burst = 400}
 "scheduler/nova" = {calls_per_second = 0.5, burst = 1}
+
+[daily]
+tracker = {facts_mib = 256, names = 100, providers = 2000, nodes = 16}
+"tracker/compute-1" = {facts_mib = 64, services = 0}
 )",
                                 "access.toml");
   ASSERT_TRUE(rules.ok()) << rules.status();
@@ -48,6 +52,19 @@ scheduler = {calls_per_second = 200, burst = 400}
   EXPECT_EQ(*rules->RateOf("scheduler/other"), (CallRate{200, 400}));
   EXPECT_EQ(*rules->RateOf("scheduler/nova"), (CallRate{0.5, 1}));
   EXPECT_EQ(rules->RateOf("reader/nova"), nullptr);
+  EXPECT_EQ(rules->DailyLimitsOf("tracker/other"),
+            (DailyAmounts{256 << 20, 100, 2000, 16, kNoDailyLimit}));
+  EXPECT_EQ(rules->DailyLimitsOf("tracker/compute-1"), (DailyAmounts{64 << 20, 100, 2000, 16, 0}));
+  EXPECT_EQ(rules->DailyLimitsOf("scheduler/other"), std::nullopt);
+}
+
+TEST(RulesFileTest, ATrackerMayHaveTheOnlyDailyLimit) {
+  const auto rules = ParseRules("[daily.\"tracker/a\"]\nnodes = 1000000000\n", "f");
+  ASSERT_TRUE(rules.ok()) << rules.status();
+  DailyAmounts limits = kNoDailyLimits;
+  limits.nodes = 1'000'000'000;
+  EXPECT_EQ(rules->DailyLimitsOf("tracker/a"), limits);
+  EXPECT_EQ(rules->DailyLimitsOf("tracker/b"), std::nullopt);
 }
 
 TEST(RulesFileTest, LimitsTrackers) {
@@ -115,6 +132,7 @@ TEST(RulesFileTest, CommentsAloneLimitNothing) {
   EXPECT_TRUE(rules->projects.empty());
   EXPECT_TRUE(rules->rates.empty());
   EXPECT_EQ(rules->LimitsOf("tracker/a"), nullptr);
+  EXPECT_TRUE(rules->daily.empty());
 }
 
 struct FaultCase {
@@ -131,7 +149,7 @@ constexpr FaultCase kFaultCases[] = {
     {"denied = []\ndenied = []\n", 2, "already exists"},
     {"[scheduler.a]\nprojects = []\n[scheduler.a]\nprojects = []\n", 3, "already exists"},
     // Keys.
-    {"\n\nallowed = []\n", 3, "unknown key 'allowed': known are denied, scheduler, rates"},
+    {"\n\nallowed = []\n", 3, "unknown key 'allowed': known are denied, scheduler, rates, daily"},
     {"[tracker.a]\nx = 1\n", 1, "unknown key 'tracker'"},
     {"[scheduler.a]\nprojects = []\nproject = []\n", 3, "unknown key 'project' of a scheduler"},
     {"[[denied]]\nidentity = \"reader/a\"\nwhy = \"\"\n", 3, "unknown key 'why' in [[denied]]"},
@@ -192,7 +210,7 @@ constexpr FaultCase kFaultCases[] = {
     {"[withheld]\ntraits = [\"COMPUTE_STATUS_DISABLED\"]\n", 2, "cannot be withheld"},
     // Ceilings.
     {"ceilings = 1\n", 1, "write a section [ceilings]"},
-    {"[ceilings]\nscheduler = {VCPU = 1}\n", 2, "'scheduler' is no tracker: ceilings are for"},
+    {"[ceilings]\nscheduler = {VCPU = 1}\n", 2, "'scheduler' is no tracker: write tracker, or"},
     {"[ceilings]\n\"operator/a\" = {VCPU = 1}\n", 2, "'operator/a' is no tracker"},
     {"[ceilings]\nboss = {VCPU = 1}\n", 2, "'boss' is no tracker"},
     {"[ceilings]\n\"tracker/*\" = {VCPU = 1}\n", 2, "'*' is a pattern"},
@@ -206,6 +224,24 @@ constexpr FaultCase kFaultCases[] = {
     {"[ceilings]\ntracker = {VCPU = 2147483648}\n", 2, "VCPU must be a whole number"},
     {"[ceilings]\ntracker = {VCPU = 1, VCPU = 2}\n", 2, "already exists"},
     {"[ceilings.tracker]\nVCPU = 1\nMEMORY_MB = \"9\"\n", 3, "MEMORY_MB must be a whole number"},
+    // Days.
+    {"daily = 1\n", 1, "write a section [daily]"},
+    {"[daily]\n\nscheduler = {names = 1}\n", 3, "'scheduler' is no tracker: write tracker, or"},
+    {"[daily]\n\"reader/a\" = {names = 1}\n", 2, "'reader/a' is no tracker"},
+    {"[daily]\ncompute-1 = {names = 1}\n", 2, "'compute-1' is no tracker"},
+    {"[daily]\n\"tracker/*\" = {names = 1}\n", 2, "is a pattern"},
+    {"[daily]\n\"tracker/\" = {names = 1}\n", 2, "is no name"},
+    {"[daily]\ntracker = 1\n", 2, "write {facts_mib = NUMBER, names = NUMBER}"},
+    {"[daily]\ntracker = {}\n", 2, "write {facts_mib = NUMBER, names = NUMBER}"},
+    {"[daily]\ntracker = {facts = 1}\n", 2,
+     "unknown key 'facts' of a day: known are facts_mib, names"},
+    {"[daily]\ntracker = {names = -1}\n", 2, "names must be a whole number from 0 to 1000000000"},
+    {"[daily]\ntracker = {nodes = 1000000001}\n", 2, "nodes must be a whole number"},
+    {"[daily]\ntracker = {nodes = 99999999999999999999}\n", 2, "nodes must be a whole number"},
+    {"[daily]\ntracker = {facts_mib = 0.5}\n", 2, "facts_mib must be a whole number"},
+    {"[daily]\ntracker = {services = \"4\"}\n", 2, "services must be a whole number"},
+    {"[daily]\ntracker = {names = 1, names = 2}\n", 2, "names"},
+    {"[daily]\ntracker = {names = 1}\ntracker = {names = 2}\n", 3, "already exists"},
 };
 
 TEST(RulesFileTest, EachFaultIsToldWithItsLine) {
