@@ -16,6 +16,7 @@
 
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
+#include "placement/commands/daily_left.h"
 #include "placement/commands/import.h"
 #include "placement/commands/record.h"
 #include "placement/commands/record_write.h"
@@ -235,6 +236,7 @@ struct RegisterService {
   // existed. None: the process has not registered before.
   std::optional<Uuid> registered_id = std::nullopt;
   Revision registered_at = {};
+  bool may_be_new = true;  // false: refused with DAILY_LIMIT_REACHED if there is no record yet
 };
 // The placement process that has the service's stream judges that the service is up or down now.
 struct MarkService {
@@ -313,6 +315,7 @@ struct ApplyReport {
   bool identified = false;  // as in TrackerProcess
   // What the report may not change (report_limits.h). Null: it may change all that is its node's.
   TrackerLimitsPtr limits = nullptr;
+  DailyLeft left = {};  // refused with DAILY_LIMIT_REACHED if it needs more
 };
 // Makes the record of a node before its tracker reports it. If no provider has the node's uuid,
 // also makes the root provider. If a root has it, the root becomes the node's.

@@ -66,6 +66,22 @@ void FollowServiceOnRoots(const State& state, const ServiceRecord& service,
   }
 }
 
+absl::Status CheckForm(const RegisterService& command) {
+  Faults faults;
+  faults.Length("host", command.host, 1, kTextMax);
+  faults.Length("binary", command.binary, 1, kTextMax);
+  faults.Line("host", command.host);
+  faults.Line("binary", command.binary);
+  if (command.incarnation == Uuid{}) {
+    faults.Add(kInvalidField, "incarnation", "must not consist of zeros only");
+  }
+  faults.Length("machine_id", command.machine_id, 0, kTextMax);
+  faults.Length("version", command.version, 0, kTextMax);
+  faults.Length("zone", command.zone, 0, kTextMax);
+  faults.Line("zone", command.zone);
+  return faults.status();
+}
+
 // Checks the command's form. A reason has 1 to 255 characters that are not all blank, and may be
 // given only if `disabled` is true (T-294).
 absl::Status CheckForm(const UpdateService& command) {
@@ -143,24 +159,12 @@ bool IsInMaintenance(const ServiceRecord& service) {
 }  // namespace
 
 // Refuses, in this order: a malformed command; SERVICE_NOT_REGISTERED for a process whose record was
-// deleted; SERVICE_IN_USE. A new incarnation on the same
+// deleted; SERVICE_IN_USE; DAILY_LIMIT_REACHED for a new service. A new incarnation on the same
 // machine may always take over. An incarnation on another machine may take over only if the service
 // is down or forced down (T-14).
 absl::StatusOr<Outcome> Decide(const State& state, const RegisterService& command,
                                const RuleContext& context) {
-  Faults faults;
-  faults.Length("host", command.host, 1, kTextMax);
-  faults.Length("binary", command.binary, 1, kTextMax);
-  faults.Line("host", command.host);
-  faults.Line("binary", command.binary);
-  if (command.incarnation == Uuid{}) {
-    faults.Add(kInvalidField, "incarnation", "must not consist of zeros only");
-  }
-  faults.Length("machine_id", command.machine_id, 0, kTextMax);
-  faults.Length("version", command.version, 0, kTextMax);
-  faults.Length("zone", command.zone, 0, kTextMax);
-  faults.Line("zone", command.zone);
-  BERTH_RETURN_IF_ERROR(faults.status());
+  BERTH_RETURN_IF_ERROR(CheckForm(command));
   const ServicePtr before = FindService(state, command.host, command.binary);
   BERTH_RETURN_IF_ERROR(CheckNotDeleted(state, command, before));
   if (before && before->incarnation != command.incarnation &&
@@ -171,6 +175,9 @@ absl::StatusOr<Outcome> Decide(const State& state, const RegisterService& comman
                      " is in use by a live tracker on another machine, ", before->machine_id,
                      ": stop that tracker, or wait until its lease has expired"),
         {{{"field", "machine_id"}}});
+  }
+  if (before == nullptr && !command.may_be_new) {
+    return CheckDaily({{"services", "host", 1, 0}});
   }
   Outcome outcome;
   outcome.result.created = before == nullptr;

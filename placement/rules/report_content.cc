@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "placement/commands/daily_left.h"
 #include "placement/commands/inventory_write.h"
 #include "placement/commands/report_limits.h"
 #include "placement/rules/report_plan.h"
@@ -112,6 +113,15 @@ absl::Status ReportPlan::CheckTraitsLeft(size_t at, const std::vector<TraitId>& 
       {{{"field", field}}});
 }
 
+absl::Status ReportPlan::CheckDay(const Content& content) const {
+  const auto names = static_cast<int64_t>(content.new_classes.size() + content.new_traits.size());
+  const int64_t providers = std::count(places_.begin(), places_.end(), std::nullopt);
+  const DailyLeft& left = report_.left;
+  return CheckDaily({{"names", "providers", names, left.names},
+                     {"providers", "providers", providers, left.providers},
+                     {"nodes", "node_uuid", node_ == nullptr ? 1 : 0, left.nodes}});
+}
+
 absl::StatusOr<ReportPlan::Content> ReportPlan::ResolveContent(const Removals& removals) const {
   Content content;
   ReportLimits limits(state_, report_, removals.ids);
@@ -127,6 +137,7 @@ absl::StatusOr<ReportPlan::Content> ReportPlan::ResolveContent(const Removals& r
                   {{{"field", "providers"}}});
   }
   content.limited = limits.TakeLimited();
+  BERTH_RETURN_IF_ERROR(CheckDay(content));
   return content;
 }
 

@@ -311,6 +311,7 @@ absl::StatusCode CodeOf(absl::string_view reason) {
       {"SERVICE_IN_USE", Code::kFailedPrecondition},
       {"REPORT_GAP", Code::kFailedPrecondition},
       {"CAPACITY_EXCEEDED", Code::kResourceExhausted},
+      {"DAILY_LIMIT_REACHED", Code::kResourceExhausted},
       {"POLICY_DENIED", Code::kPermissionDenied},
   };
   const auto found = codes->find(reason);
