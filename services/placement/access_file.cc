@@ -95,7 +95,8 @@ void AccessFile::Tell(const RulesInForce& rules, absl::string_view words) const 
        {"schedulers", static_cast<int64_t>(rules.rules.projects.size())},
        {"rates", static_cast<int64_t>(rules.rules.rates.size())},
        {"withheld", static_cast<int64_t>(rules.rules.CountWithheld())},
-       {"ceilings", static_cast<int64_t>(rules.rules.ceilings.size())}});
+       {"ceilings", static_cast<int64_t>(rules.rules.ceilings.size())},
+       {"daily", static_cast<int64_t>(rules.rules.daily.size())}});
 }
 
 void MeasureAccess(const AccessPolicy* policy, Metrics* metrics) {

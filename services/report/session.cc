@@ -96,8 +96,10 @@ void ReportSession::HandleHello() {
   if (!same.ok()) return End(Logged(identity_, same));
   facts->service.starts_disabled = !sessions_->settings().enable_new_services;
   facts->identified = identity_.identified();
+  day_.Begin(identity_, &facts->service);
   const auto hello = std::make_shared<const HelloFacts>(*std::move(facts));
   Submit(hello->service, [this, hello](const Decision& decision) {
+    day_.Settle(identity_, decision);
     if (!decision.status.ok()) return End(decision.status);
     // A worker looks up the nodes: with ten thousand trackers this would take too long on the
     // ledger's answering thread.
@@ -155,10 +157,12 @@ void ReportSession::HandleReport(const absl::Status& form) {
   pb::Report* const message = traffic_.incoming().mutable_report();
   const StatePtr state = sessions_->ledger()->Newest();
   absl::StatusOr<ApplyReport> report = CommandOf(*state, *hello_, form, message);
-  if (!report.ok()) {
+  absl::Status refusal = report.status();
+  if (report.ok()) refusal = day_.Begin(identity_, *state, *message, &*report);
+  if (!refusal.ok()) {
     pb::SessionResponse response;
     SetRevision(state->position().revision, response.mutable_revision());
-    FillReject(*message, report.status(), response.mutable_reject());
+    FillReject(*message, refusal, response.mutable_reject());
     traffic_.Send(std::move(response));
     return traffic_.ReadNext();
   }
@@ -173,6 +177,7 @@ void ReportSession::HandleReport(const absl::Status& form) {
 
 void ReportSession::SettleReport(ProviderId node, const Decision& decision) {
   const pb::Report& report = traffic_.incoming().report();
+  day_.Settle(identity_, decision);
   const StatePtr state = sessions_->ledger()->Newest();
   const absl::Status ending = identity_.EndingOf(*state, decision.status);
   if (!ending.ok()) return End(ending);

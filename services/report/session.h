@@ -1,11 +1,11 @@
 // ReportSession: placement's side of one tracker's stream (T-226 to T-232), free of gRPC.
 //
 // A session makes commands of the messages of its tracker, and sends answers, orders and pushes.
-// Its parts: TrackerIdentity says who the tracker is, Traffic reads and sends, PushQueue knows what
-// the tracker is still to be told, and Readiness knows which readiness is still to be recorded. The
-// ReportSink calls Open, HandleRead, HandleSent and Closed. A session lives until Closed was called
-// and nobody refers to the session any more. Thread-safe. The session's mutex_ is taken before the
-// lock of its Traffic.
+// Its parts: TrackerIdentity says who the tracker is, TrackerDay counts what the tracker brings,
+// Traffic reads and sends, PushQueue knows what the tracker is still to be told, and Readiness knows
+// which readiness is still to be recorded. The ReportSink calls Open, HandleRead, HandleSent and
+// Closed. A session lives until Closed was called and nobody refers to the session any more.
+// Thread-safe. The session's mutex_ is taken before the lock of its Traffic.
 //
 // Invariant: one message of the tracker is handled at a time. The session asks for the next message
 // when it knows the outcome of the present one; it does not wait until a readiness is recorded or a
@@ -29,6 +29,7 @@
 #include "services/report/push_queue.h"
 #include "services/report/readiness.h"
 #include "services/report/sessions.h"
+#include "services/report/tracker_day.h"
 #include "services/report/tracker_identity.h"
 #include "services/report/traffic.h"
 
@@ -41,7 +42,10 @@ class ReportSession final : public TrackerStream,
   // has a host, each Hello must name this host. The stream ends when a message comes after the
   // certificate has expired.
   ReportSession(ReportSessions* sessions, ReportSink* sink, TrackerCertificate certificate = {})
-      : sessions_(sessions), identity_(std::move(certificate)), traffic_(sink) {}
+      : sessions_(sessions),
+        identity_(std::move(certificate)),
+        day_(sessions->settings().policy),
+        traffic_(sink) {}
 
   // Registers the session in ReportSessions and asks for the first message. To be called once,
   // before all other methods.
@@ -86,6 +90,7 @@ class ReportSession final : public TrackerStream,
   ReportSessions* const sessions_;
   // The first Hello sets the identity. Before Attach, only the handlers use the identity.
   TrackerIdentity identity_;
+  TrackerDay day_;  // used only while a message is handled
   Traffic traffic_;
   // The Hello of the last call of Welcome; null before the first call. Used only while a message is
   // handled.

@@ -28,6 +28,7 @@
 #include "placement/ground/mutex.h"
 #include "placement/ledger/ledger.h"
 #include "placement/log/feed.h"
+#include "services/access/policy.h"
 #include "services/process/metrics.h"
 #include "services/process/workers.h"
 #include "services/report/connections.h"
@@ -47,6 +48,8 @@ struct SessionSettings {
   // The time from the submission of a stream's command to the command's deadline.
   absl::Duration settle_within = absl::Seconds(30);
   bool enable_new_services = true;  // false: the record of a new tracker is disabled (T-296)
+  // What trackers with certificates may bring within a day; outlives the sessions. Null: anything.
+  AccessPolicy* policy = nullptr;
   // For tests. Called by a worker, without a lock, before the worker fills a slice of a push. Null:
   // nothing is called.
   std::function<void()> before_fill = nullptr;

@@ -1,5 +1,5 @@
-"""The mutants in which one caller takes from others: turns in a queue, a waiting room, places, slots. And those in which one is where he
-may not be. More: mutations_of_parts.py."""
+"""The mutants in which one caller takes from others: turns in a queue, a waiting room, places, slots, days. And those in which one is
+where he may not be. More: mutations_of_parts.py."""
 
 # (name, program below build/dev/tests, which of its tests, [(file, what stands there once, what stands there instead)])
 TURNS = [
@@ -79,6 +79,11 @@ TURNS = [
          "services/api/lost_changes.cc",
          "waiting_.try_emplace(owner, answer).second;\n",
          "waiting_.try_emplace(MUTANT ? owner + std::to_string(waiting_.size()) : owner, answer).second;\n")]),
+    ("allowance-not-charged", "services/services_streams_test",
+     "DailyLimitSessionTest.NewNamesAreChargedOnceAndARefusalLeavesTheStreamOpen", [(
+         "services/report/tracker_day.cc",
+         "    if (is_name) ++brought.names;\n",
+         "    if (is_name && !MUTANT) ++brought.names;\n")]),
     # Callers who may not be here.
     ("denied-stream-stays", "services/services_process_test", "LapseTest.OpenCallsEndWhenTheirIdentityIsDenied", [(
         "services/process/server.cc",

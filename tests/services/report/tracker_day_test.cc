@@ -1,0 +1,216 @@
+// What counts against the day of a tracker, by the outcome of its command.
+#include "services/report/tracker_day.h"
+
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "gtest/gtest.h"
+#include "placement/ground/boot_clock.h"
+#include "placement/values/refusal.h"
+
+namespace berth::services {
+namespace {
+
+using placement::ApplyReport;
+using placement::DailyLeft;
+using placement::Decision;
+using placement::ProviderId;
+using placement::RegisterService;
+using placement::State;
+using placement::Uuid;
+
+constexpr char kActor[] = "tracker/h1";
+constexpr DailyAmounts kDay = {1200, 10, 10, 10, 10};
+
+RegisterService ServiceOfH1() {
+  RegisterService service;
+  service.host = "h1";
+  service.binary = "berth-tracker";
+  service.incarnation = Uuid{1, 1};
+  return service;
+}
+
+Decision Applied(placement::Changes changes, bool created = false) {
+  Decision decision;
+  decision.changes = std::make_shared<const placement::Changes>(std::move(changes));
+  decision.result.created = created;
+  return decision;
+}
+
+class TrackerDayTest : public ::testing::Test {
+ protected:
+  TrackerDayTest() {
+    RulesInForce rules;
+    rules.rules.daily["tracker"] = kDay;
+    policy_.Put(std::move(rules));
+    EXPECT_TRUE(identity_.Hear(ServiceOfH1()).ok());
+    // A new node with two new providers, and four names that are new, one of them twice.
+    report_.set_kind(pb::REPORT_KIND_SNAPSHOT);
+    command_.node = ProviderId{Uuid{3, 1}};
+    command_.node_name = "h1";
+    command_.digest = "abcd";
+    command_.account = std::string(100, 'a');
+    command_.facts = std::make_shared<const std::string>(200, 'f');
+    command_.providers.resize(3);
+    for (size_t i = 0; i < 3; ++i) {
+      command_.providers[i].id = ProviderId{Uuid{3, i + 1}};
+      report_.add_providers()->set_name(absl::StrCat("p", i));  // 4 bytes
+    }
+    command_.providers[0].inventories = {{"CUSTOM_A", {.total = 1}}, {"CUSTOM_B", {.total = 1}}};
+    command_.providers[1].traits_present = {"CUSTOM_C", "CUSTOM_D", "NOT_CUSTOM"};
+    command_.providers[2].traits_present = {"CUSTOM_C"};
+    command_.providers[2].base_generation = placement::Generation{5};
+  }
+  static constexpr int64_t kBytes = 256 + 6 + 100 + 200 + 3 * 4 + 3 * 24;
+
+  absl::Status Begin() { return day_.Begin(identity_, state_, report_, &command_); }
+  // What of the day is used.
+  DailyAmounts Used() {
+    const placement::BootTime now = placement::BootNow();
+    const DailyGrant all = *policy_.TakeDaily(kActor, kDay, now);
+    policy_.GiveBackDaily(kActor, all.taken, all.at);
+    DailyAmounts used;
+    for (const DailyKind& kind : kDailyKinds) {
+      used.*kind.amount = kDay.*kind.amount - all.taken.*kind.amount;
+    }
+    return used;
+  }
+  DailyAmounts UsedAfter(const Decision& decision) {
+    EXPECT_TRUE(Begin().ok());
+    day_.Settle(identity_, decision);
+    return Used();
+  }
+
+  AccessPolicy policy_;
+  TrackerIdentity identity_{TrackerCertificate{.host = "h1"}};
+  TrackerDay day_{&policy_};
+  State state_;
+  pb::Report report_;
+  ApplyReport command_;
+};
+
+TEST_F(TrackerDayTest, ACommandHoldsWhatItMayNeedUntilItIsDecided) {
+  ASSERT_TRUE(Begin().ok());
+  EXPECT_EQ(Used(), (DailyAmounts{kBytes, 5, 2, 1, 0}));
+  EXPECT_EQ(command_.left.names, 5);
+  EXPECT_EQ(command_.left.providers, 2);
+  EXPECT_EQ(command_.left.nodes, 1);
+}
+
+TEST_F(TrackerDayTest, WhatTheOutcomeSaysIsNewIsCharged) {
+  using namespace placement;  // NOLINT: the kinds of changes
+  const Decision decision =
+      Applied({ClassPut{}, ClassPut{}, TraitPut{}, TraitPut{}, ProviderPut{}, NodePut{}}, true);
+  EXPECT_EQ(UsedAfter(decision), (DailyAmounts{kBytes, 4, 2, 1, 0}));
+}
+
+TEST_F(TrackerDayTest, ARepeatBringsNothingNew) {
+  EXPECT_EQ(UsedAfter(Applied({})), (DailyAmounts{kBytes, 0, 0, 0, 0}));
+}
+
+TEST_F(TrackerDayTest, ARefusalBringsNothingNew) {
+  Decision decision;
+  decision.status = placement::Refuse(absl::StatusCode::kAborted, "X", "");
+  EXPECT_EQ(UsedAfter(decision), (DailyAmounts{kBytes, 0, 0, 0, 0}));
+}
+
+TEST_F(TrackerDayTest, WhatPlacementCouldNotDecideCostsNothing) {
+  Decision decision;
+  for (const absl::Status& status :
+       {absl::UnavailableError("no database"), absl::InternalError("the database refused"),
+        placement::Refuse(absl::StatusCode::kUnavailable, "OVERLOADED", ""),
+        placement::Refuse(absl::StatusCode::kResourceExhausted, "DAILY_LIMIT_REACHED", "")}) {
+    decision.status = status;
+    EXPECT_EQ(UsedAfter(decision), DailyAmounts()) << status;
+  }
+}
+
+TEST_F(TrackerDayTest, AnUnknownOutcomeCounts) {
+  Decision decision;
+  decision.status = absl::DeadlineExceededError("");
+  EXPECT_EQ(UsedAfter(decision), (DailyAmounts{kBytes, 5, 2, 1, 0}));
+}
+
+TEST_F(TrackerDayTest, AReportOfTooManyBytesIsRefusedAtOnce) {
+  command_.account.resize(300);
+  ASSERT_TRUE(Begin().ok());
+  day_.Settle(identity_, Applied({}));
+  const DailyAmounts before = Used();
+  const absl::Status refused = Begin();
+  EXPECT_EQ(refused.code(), absl::StatusCode::kResourceExhausted);
+  const auto refusal = placement::RefusalOf(refused);
+  ASSERT_TRUE(refusal.has_value());
+  EXPECT_EQ(refusal->reason, "DAILY_LIMIT_REACHED");
+  ASSERT_EQ(refusal->items.size(), 1u);
+  EXPECT_EQ(refusal->items[0].at("limit"), "facts_mib");
+  EXPECT_EQ(refusal->items[0].at("field"), "report");
+  EXPECT_EQ(refusal->items[0].at("requested"), absl::StrCat(kBytes + 200));
+  EXPECT_EQ(refusal->items[0].at("left"), absl::StrCat(kDay.fact_bytes - kBytes - 200));
+  EXPECT_EQ(Used(), before);
+  command_.account.clear();
+  command_.facts = nullptr;
+  EXPECT_TRUE(Begin().ok()) << "a smaller one fits";
+}
+
+// A provider that has many traits and aggregates is written whole for each change of it, and so is
+// the list of a node's providers.
+TEST_F(TrackerDayTest, WhatAProviderKeepsCounts) {
+  placement::ProviderConfig config;
+  config.id = command_.providers[2].id;
+  config.name = "p2";
+  config.traits.resize(10);
+  config.aggregates.resize(20);
+  auto node = std::make_shared<placement::NodeRecord>();
+  node->id = command_.node;
+  node->name = node->host = "h1";
+  node->reported.resize(5);
+  state_.Apply(
+      {placement::ProviderPut{std::make_shared<const placement::ProviderConfig>(std::move(config))},
+       placement::NodePut{node}});
+  ASSERT_TRUE(Begin().ok());
+  EXPECT_EQ(Used().fact_bytes, kBytes + 10 * 4 + 20 * 16);
+  EXPECT_EQ(Used().nodes, 0);
+  day_.Settle(identity_, placement::OnlyStatus(absl::UnavailableError("")));
+  command_.complete = false;
+  command_.providers[2].aggregates.emplace();
+  ASSERT_TRUE(Begin().ok());
+  EXPECT_EQ(Used().fact_bytes, kBytes + 10 * 4 + 5 * 24);  // aggregates are in the message
+}
+
+TEST_F(TrackerDayTest, AServiceIsChargedIfItIsNew) {
+  RegisterService service = ServiceOfH1();
+  day_.Begin(identity_, &service);
+  EXPECT_TRUE(service.may_be_new);
+  day_.Settle(identity_, Applied({}));
+  EXPECT_EQ(Used(), DailyAmounts()) << "it exists";
+  for (int i = 0; i < 10; ++i) {
+    day_.Begin(identity_, &service);
+    EXPECT_TRUE(service.may_be_new);
+    day_.Settle(identity_, Applied({}, true));
+  }
+  day_.Begin(identity_, &service);
+  EXPECT_FALSE(service.may_be_new);
+  day_.Settle(identity_, Applied({}));
+  EXPECT_EQ(Used(), (DailyAmounts{0, 0, 0, 0, 10}));
+}
+
+TEST_F(TrackerDayTest, WhoIsNotIdentifiedHasNoDay) {
+  TrackerIdentity nobody{TrackerCertificate{}};
+  ASSERT_TRUE(nobody.Hear(ServiceOfH1()).ok());
+  command_.account.resize(5000);
+  EXPECT_TRUE(day_.Begin(nobody, state_, report_, &command_).ok());
+  EXPECT_EQ(command_.left.names, DailyLeft::kNoLimit);
+  day_.Settle(nobody, Applied({}));
+  EXPECT_EQ(policy_.days(), 0u);
+  TrackerDay free(nullptr);
+  EXPECT_TRUE(free.Begin(identity_, state_, report_, &command_).ok());
+  policy_.Put({});
+  EXPECT_TRUE(Begin().ok());
+  EXPECT_EQ(command_.left.providers, DailyLeft::kNoLimit);
+  EXPECT_EQ(policy_.days(), 0u);
+}
+
+}  // namespace
+}  // namespace berth::services
