@@ -113,15 +113,6 @@ absl::Status ReportPlan::CheckTraitsLeft(size_t at, const std::vector<TraitId>& 
       {{{"field", field}}});
 }
 
-absl::Status ReportPlan::CheckDay(const Content& content) const {
-  const auto names = static_cast<int64_t>(content.new_classes.size() + content.new_traits.size());
-  const int64_t providers = std::count(places_.begin(), places_.end(), std::nullopt);
-  const DailyLeft& left = report_.left;
-  return CheckDaily({{"names", "providers", names, left.names},
-                     {"providers", "providers", providers, left.providers},
-                     {"nodes", "node_uuid", node_ == nullptr ? 1 : 0, left.nodes}});
-}
-
 absl::StatusOr<ReportPlan::Content> ReportPlan::ResolveContent(const Removals& removals) const {
   Content content;
   ReportLimits limits(state_, report_, removals.ids);
@@ -137,7 +128,12 @@ absl::StatusOr<ReportPlan::Content> ReportPlan::ResolveContent(const Removals& r
                   {{{"field", "providers"}}});
   }
   content.limited = limits.TakeLimited();
-  BERTH_RETURN_IF_ERROR(CheckDay(content));
+  const auto names = static_cast<int64_t>(content.new_classes.size() + content.new_traits.size());
+  const int64_t providers = std::count(places_.begin(), places_.end(), std::nullopt);
+  const DailyLeft& left = report_.left;
+  BERTH_RETURN_IF_ERROR(CheckDaily({{"names", "providers", names, left.names},
+                                    {"providers", "providers", providers, left.providers},
+                                    {"nodes", "node_uuid", node_ == nullptr ? 1 : 0, left.nodes}}));
   return content;
 }
 

@@ -92,11 +92,9 @@ class ReportPlan {
   absl::Status CheckLoops() const;
   // Looks up the names of the report, and applies its limits. Refuses, provider by provider,
   // INVALID_INVENTORY, RESOURCE_CLASS_NOT_FOUND, INVENTORY_IN_USE. New custom classes and traits get
-  // ids (T-194); INVALID_FIELD if one report has too many of them. Then CheckDay.
+  // ids (T-194); INVALID_FIELD if one report has too many of them. Then RESOURCE_EXHAUSTED /
+  // DAILY_LIMIT_REACHED if the report brings more that is new than the tracker may still bring today.
   absl::StatusOr<Content> ResolveContent(const Removals& removals) const;
-  // RESOURCE_EXHAUSTED / DAILY_LIMIT_REACHED if the report brings more that is new than the tracker
-  // may still bring today.
-  absl::Status CheckDay(const Content& content) const;
 
   // PERMISSION_DENIED / POLICY_DENIED if a reported holding is of a consumer that holds nothing on
   // the node, or names a provider of others. For an identified tracker a consumer that holds nothing
