@@ -42,14 +42,12 @@ namespace pb = ::berth::placement::v1;
 class AccessPolicy;
 
 struct SessionSettings {
-  // The rules that are in force: each report of a tracker with a certificate asks. Null: nothing is
-  // limited. Must outlive the sessions.
-  const AccessPolicy* policy = nullptr;
+  // The rules that are in force, and the days of trackers: each report of a tracker with a certificate
+  // asks. Null: nothing is limited. Must outlive the sessions.
+  AccessPolicy* policy = nullptr;
   // The time from the submission of a stream's command to the command's deadline.
   absl::Duration settle_within = absl::Seconds(30);
   bool enable_new_services = true;  // false: the record of a new tracker is disabled (T-296)
-  // What trackers with certificates may bring within a day; outlives the sessions. Null: anything.
-  AccessPolicy* policy = nullptr;
   // For tests. Called by a worker, without a lock, before the worker fills a slice of a push. Null:
   // nothing is called.
   std::function<void()> before_fill = nullptr;
