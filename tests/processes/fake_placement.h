@@ -30,7 +30,7 @@ class FakePlacement final : public placement::v1::ReportService::Service {
   using Report = placement::v1::Report;
 
   // What the fake answers to a report.
-  enum class Fate { kAck, kConflict, kLater, kInvalid, kInUse, kGap, kSilence };
+  enum class Fate { kAck, kConflict, kLater, kInvalid, kInUse, kGap, kDaily, kSilence };
 
   // Listens on `port`; 0: one that the system chooses. `prepare` sets what a tracker must find that
   // connects at once.
@@ -202,6 +202,7 @@ class FakePlacement final : public placement::v1::ReportService::Service {
       reject->set_sequence(report.sequence());
       const grpc::StatusCode code = what == Fate::kConflict ? grpc::StatusCode::ABORTED
                                     : what == Fate::kLater  ? grpc::StatusCode::UNAVAILABLE
+                                    : what == Fate::kDaily  ? grpc::StatusCode::RESOURCE_EXHAUSTED
                                     : what == Fate::kInvalid
                                         ? grpc::StatusCode::INVALID_ARGUMENT
                                         : grpc::StatusCode::FAILED_PRECONDITION;
@@ -209,6 +210,7 @@ class FakePlacement final : public placement::v1::ReportService::Service {
                                  : what == Fate::kLater   ? "STORE_UNAVAILABLE"
                                  : what == Fate::kInvalid ? "INVALID_FIELD"
                                  : what == Fate::kInUse   ? "INVENTORY_IN_USE"
+                                 : what == Fate::kDaily   ? "DAILY_LIMIT_REACHED"
                                                           : "REPORT_GAP";
       reject->mutable_status()->ParseFromString(Refusal(code, reason, words).error_details());
       if (what == Fate::kConflict) conflict(&response);

@@ -16,7 +16,10 @@ namespace {
 
 namespace v1 = placement::v1;
 
+// How long a refused report waits if placement could not decide it, or if the tracker has reached a
+// daily limit and the node has no periodic passes.
 constexpr std::chrono::seconds kSendAgain{2};
+constexpr std::chrono::minutes kSendSlowly{1};
 
 Standing ReadStanding(v1::NodeStanding standing) {
   switch (standing) {
@@ -56,6 +59,13 @@ std::chrono::milliseconds ReadInterval(const google::protobuf::Duration& wire) {
   const absl::Duration interval = absl::Seconds(wire.seconds()) + absl::Nanoseconds(wire.nanos());
   return std::min<std::chrono::milliseconds>(
       kMax, absl::ToChronoMilliseconds(std::max(interval, absl::ZeroDuration())));
+}
+
+// How long a report that exceeds a daily limit waits: until the next pass would be due, so that the
+// tracker does not ask more often than it audits.
+std::chrono::milliseconds DailyPause(const Node& node) {
+  const std::chrono::milliseconds interval = node.options().pass_interval.value_or(kSendSlowly);
+  return std::max<std::chrono::milliseconds>(interval, kSendAgain);
 }
 
 // Whether an equal report will be refused until somebody changes the settings of the host: the
@@ -168,15 +178,18 @@ void UplinkSession::HearReject(const v1::Reject& reject) {
   Node* const node = Find(reject.node_uuid());
   if (node == nullptr) return;
   const auto code = static_cast<absl::StatusCode>(reject.status().code());
-  const bool gap = ReadReason(reject.status()) == "REPORT_GAP";
+  const std::string reason = ReadReason(reject.status());
+  const bool gap = reason == "REPORT_GAP";
+  const bool daily = reason == "DAILY_LIMIT_REACHED";
   const bool conflict = code == absl::StatusCode::kAborted;
   const bool later = code == absl::StatusCode::kUnavailable;
   if (conflict) ++counts_->conflicts;
   if (later) not_before_[node] = Clock::now() + kSendAgain;
+  if (daily) not_before_[node] = Clock::now() + DailyPause(*node);
   std::optional<std::vector<KnownProvider>> tree;
   if (conflict) tree = ReadProviders(reject.providers(), UuidOrNil(reject.node_uuid()));
   const bool tolerable = node->Audits([&](NodeAudits* audits) {
-    return audits->Reject(reject.sequence(), conflict || later || gap, std::move(tree),
+    return audits->Reject(reject.sequence(), conflict || later || gap || daily, std::move(tree),
                           Clock::now());
   });
   if (gap) node->Reports([](NodeReports* reports) { reports->OrderSnapshot(); });

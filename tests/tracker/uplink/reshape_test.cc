@@ -102,6 +102,19 @@ TEST_F(ReshapeUplinkTest, AConflictIsNotFatal) {
   EXPECT_EQ(refusal(), "");                                  // T-197
 }
 
+// Other settings of the host would not help: the day ends by itself.
+TEST_F(ReshapeUplinkTest, ADailyLimitIsNotFatal) {
+  placement_.fate = [](const v1::Report&) { return Fate::kDaily; };
+  const auto uplink = Connect(placement_);
+  ASSERT_TRUE(Eventually([this] { return node_->view().standing != Standing::kNone; }));
+  placement_.Say(Known());
+  ASSERT_TRUE(Eventually([this] { return node_->view().reports_rejected == 1; }));
+  EXPECT_EQ(placement_.reports()[0].allocations_size(), 1);
+  const int64_t beats = uplink->status().heartbeats;
+  ASSERT_TRUE(Eventually([&] { return uplink->status().heartbeats > beats + 2; }));
+  EXPECT_EQ(refusal(), "");  // T-197
+}
+
 TEST_F(ReshapeUplinkTest, WhatMayPassByItselfIsTriedAgain) {
   placement_.fate = [count = 0](const v1::Report&) mutable {
     return count++ < 2 ? Fate::kInUse : Fate::kAck;
