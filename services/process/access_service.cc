@@ -12,6 +12,7 @@
 #include "grpcpp/support/server_callback.h"
 #include "placement/ground/status_macros.h"
 #include "placement/values/refusal.h"
+#include "services/access/daily_allowance.h"
 #include "services/access/table.h"
 #include "services/process/status.h"
 
@@ -64,6 +65,15 @@ void FillLimits(const AccessRules& rules, acl::GetAccessRulesResponse* response)
     limited->set_identity(identity);
     limited->mutable_totals()->insert(totals.begin(), totals.end());
   }
+}
+
+void FillDaily(const std::string& identity, const DailyAmounts& limits, acl::DailyLimits* to) {
+  to->set_identity(identity);
+  if (limits.fact_bytes != kNoDailyLimit) to->set_facts_mib(limits.fact_bytes / kBytesOfMib);
+  if (limits.names != kNoDailyLimit) to->set_names(limits.names);
+  if (limits.providers != kNoDailyLimit) to->set_providers(limits.providers);
+  if (limits.nodes != kNoDailyLimit) to->set_nodes(limits.nodes);
+  if (limits.services != kNoDailyLimit) to->set_services(limits.services);
 }
 
 class AccessService final : public acl::AccessService::CallbackService {
@@ -137,6 +147,9 @@ void FillAccessRules(const AccessPolicy& policy, acl::GetAccessRulesResponse* re
     limited->set_burst(rate.burst);
   }
   FillLimits(in_force->rules, response);
+  for (const auto& [identity, limits] : in_force->rules.daily) {
+    FillDaily(identity, limits, response->add_daily());
+  }
 }
 
 std::unique_ptr<grpc::Service> MakeAccessService(const AccessPolicy* policy) {

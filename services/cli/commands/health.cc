@@ -103,6 +103,17 @@ absl::Status CanI(Session& session, const CanIArguments& arguments) {
                  {{{"method", method.method()}, {"roles", RoleNames(method)}}});
 }
 
+// For example "facts_mib 256, names 100".
+std::string LimitsIn(const acl::DailyLimits& daily) {
+  std::vector<std::string> limits;
+  if (daily.has_facts_mib()) limits.push_back(absl::StrCat("facts_mib ", daily.facts_mib()));
+  if (daily.has_names()) limits.push_back(absl::StrCat("names ", daily.names()));
+  if (daily.has_providers()) limits.push_back(absl::StrCat("providers ", daily.providers()));
+  if (daily.has_nodes()) limits.push_back(absl::StrCat("nodes ", daily.nodes()));
+  if (daily.has_services()) limits.push_back(absl::StrCat("services ", daily.services()));
+  return absl::StrJoin(limits, ", ");
+}
+
 // What the access file says, a line for each rule.
 Table AccessTable(const acl::GetAccessRulesResponse& answer) {
   Table table({{"IDENTITY", Column::Kind::kExact}, {"RULE"}, {"DETAIL"}});
@@ -128,6 +139,9 @@ Table AccessTable(const acl::GetAccessRulesResponse& answer) {
     const std::map<std::string, int64_t> sorted(ceilings.totals().begin(), ceilings.totals().end());
     table.Add(
         {ceilings.identity(), "ceilings", absl::StrJoin(sorted, ", ", absl::PairFormatter(" "))});
+  }
+  for (const auto& daily : answer.daily()) {
+    table.Add({daily.identity(), "daily", LimitsIn(daily)});
   }
   return table;
 }

@@ -44,6 +44,7 @@ constexpr Rule kRules[] = {
     {"SERVICE_NOT_FOUND", kExitNotFound, "`berth service list` shows all services"},
     {"CAPACITY_EXCEEDED", kExitDoesNotFit,
      "ask for less, or let `berth candidates` find a provider with enough free"},
+    {"DAILY_LIMIT_REACHED", kExitError, "`berth auth show` lists the daily limits of trackers"},
     {"NEGATIVE_ALLOCATION", kExitConflict,
      "`berth allocations CONSUMER` shows what the consumer holds"},
     {"NO_CANDIDATE", kExitDoesNotFit,

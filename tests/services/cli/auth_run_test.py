@@ -40,18 +40,21 @@ class Auth(BerthCase):
         with tempfile.TemporaryDirectory() as directory:
             file = pathlib.Path(directory) / "access.toml"
             file.write_text('denied = ["reader/ann"]\n[scheduler.nova]\nprojects = ["p1", "p2"]\n'
-                            "[rates]\nscheduler = {calls_per_second = 2.5, burst = 10}\n", encoding="utf-8")
+                            "[rates]\nscheduler = {calls_per_second = 2.5, burst = 10}\n"
+                            "[daily]\ntracker = {facts_mib = 256, services = 0}\n", encoding="utf-8")
             limited = Process(PLACEMENT, f"--access-file={file}")
             self.addCleanup(limited.stop)
             show = ("auth", "show", "-e", limited.endpoint)
             lines = [line.split() for line in self.berth(*show).splitlines()]
             self.assertEqual(lines, [["IDENTITY", "RULE", "DETAIL"], ["reader/ann", "denied"],
                                      ["scheduler/nova", "projects", "p1,", "p2"],
-                                     ["scheduler", "rate", "2.5", "a", "second,", "10", "at", "once"]])
+                                     ["scheduler", "rate", "2.5", "a", "second,", "10", "at", "once"],
+                                     ["tracker", "daily", "facts_mib", "256,", "services", "0"]])
             self.assertIn(f"{file} is in force since ", self.talk)
             told = self.json(*show)
             self.assertEqual(told["digest"], hashlib.sha256(file.read_bytes()).hexdigest())
             self.assertEqual(told["schedulers"], [{"identity": "scheduler/nova", "projects": ["p1", "p2"]}])
+            self.assertEqual(told["daily"], [{"identity": "tracker", "factsMib": "256", "services": "0"}])
             self.assertEqual(self.berth(*show, "-o", "name"), told["digest"] + "\n")
             # A fault is told beside what stays in force.
             file.write_text("denied = [", encoding="utf-8")
