@@ -16,6 +16,7 @@
 #include "berth/placement/v1/report.grpc.pb.h"
 #include "placement/ground/uuid.h"
 #include "tests/fault/certified_site.h"
+#include "tests/fault/played_session.h"
 
 namespace berth::fault {
 namespace {
@@ -23,73 +24,6 @@ namespace {
 namespace pb = ::berth::placement::v1;
 
 std::string NewUuid() { return placement::Uuid::Random().ToString(); }
-
-// The tracker of a host, played by the test: its session with placement.
-class PlayedSession {
- public:
-  PlayedSession(const CertifiedSite& site, const std::string& host)
-      : host_(host),
-        service_(pb::ReportService::NewStub(site.ConnectToPlacement("tracker/" + host))),
-        stream_(service_->Session(context_.get())) {}
-  ~PlayedSession() {
-    stream_->WritesDone();
-    context_->TryCancel();
-    stream_->Finish();
-  }
-
-  // The standing of the node.
-  pb::NodeWelcome SayHello(const std::string& node) {
-    pb::SessionRequest request;
-    pb::Hello& hello = *request.mutable_hello();
-    hello.set_host(host_);
-    hello.set_binary("berth-tracker");
-    hello.set_incarnation(incarnation);
-    hello.set_machine_id(host_);
-    hello.add_nodes()->set_node_uuid(node);
-    const pb::SessionResponse answer = Ask(request, &pb::SessionResponse::has_welcome);
-    return answer.welcome().nodes_size() == 1 ? answer.welcome().nodes(0) : pb::NodeWelcome();
-  }
-  // Sends a snapshot of the node, which has a root only. Returns the code of the answer.
-  int Report(const std::string& node, const std::string& name, int64_t base) {
-    pb::SessionRequest request;
-    pb::Report& report = *request.mutable_report();
-    report.set_node_uuid(node);
-    report.set_node_name(name);
-    report.set_sequence(++sequence_);
-    report.set_kind(pb::REPORT_KIND_SNAPSHOT);
-    pb::WantedProvider& root = *report.add_providers();
-    root.set_uuid(node);
-    root.set_name(name);
-    if (base > 0) root.set_base_generation(base);
-    (*root.mutable_inventories())["VCPU"].set_total(8);
-    const auto answers = [](const pb::SessionResponse& one) {
-      return one.has_ack() || one.has_reject();
-    };
-    const pb::SessionResponse answer = Ask(request, answers);
-    EXPECT_EQ(answer.reject().providers_size(), 0);
-    return answer.has_ack() ? 0 : answer.reject().status().code();
-  }
-
-  const std::string incarnation = NewUuid();
-
- private:
-  template <typename Wanted>
-  pb::SessionResponse Ask(const pb::SessionRequest& request, Wanted wanted) {
-    EXPECT_TRUE(stream_->Write(request));
-    pb::SessionResponse answer;
-    while (stream_->Read(&answer)) {
-      if (std::invoke(wanted, answer)) return answer;
-    }
-    ADD_FAILURE() << host_ << ": the session ended";
-    return {};
-  }
-
-  const std::string host_;
-  const std::unique_ptr<grpc::ClientContext> context_ = CallWithin(kAnswerMax);
-  const std::unique_ptr<pb::ReportService::Stub> service_;
-  const std::unique_ptr<grpc::ClientReaderWriter<pb::SessionRequest, pb::SessionResponse>> stream_;
-  int64_t sequence_ = 0;
-};
 
 class Trespass : public ::testing::Test {
  protected:
