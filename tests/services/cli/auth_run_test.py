@@ -41,6 +41,8 @@ class Auth(BerthCase):
             file = pathlib.Path(directory) / "access.toml"
             file.write_text('denied = ["reader/ann"]\n[scheduler.nova]\nprojects = ["p1", "p2"]\n'
                             "[rates]\nscheduler = {calls_per_second = 2.5, burst = 10}\n"
+                            '[withheld]\ntraits = ["CUSTOM_B", "CUSTOM_A"]\nresource_classes = ["CUSTOM_GOLD"]\n'
+                            '[ceilings]\n"tracker/h1" = {VCPU = 64, MEMORY_MB = 9}\ntracker = {VCPU = 512}\n'
                             "[daily]\ntracker = {facts_mib = 256, services = 0}\n", encoding="utf-8")
             limited = Process(PLACEMENT, f"--access-file={file}")
             self.addCleanup(limited.stop)
@@ -49,6 +51,10 @@ class Auth(BerthCase):
             self.assertEqual(lines, [["IDENTITY", "RULE", "DETAIL"], ["reader/ann", "denied"],
                                      ["scheduler/nova", "projects", "p1,", "p2"],
                                      ["scheduler", "rate", "2.5", "a", "second,", "10", "at", "once"],
+                                     ["tracker", "withheld", "traits", "CUSTOM_A,", "CUSTOM_B"],
+                                     ["tracker", "withheld", "classes", "CUSTOM_GOLD"],
+                                     ["tracker", "ceilings", "VCPU", "512"],
+                                     ["tracker/h1", "ceilings", "MEMORY_MB", "9,", "VCPU", "64"],
                                      ["tracker", "daily", "facts_mib", "256,", "services", "0"]])
             self.assertIn(f"{file} is in force since ", self.talk)
             told = self.json(*show)
