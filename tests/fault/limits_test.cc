@@ -189,7 +189,7 @@ TEST_F(LimitsTest, ATrackerCannotRaiseItsCapacityBeyondItsCeiling) {
   EXPECT_EQ(Total("CUSTOM_GOLD"), 0);
   EXPECT_FALSE(HasTrait("CUSTOM_LICENSED"));
   EXPECT_TRUE(HasTrait("CUSTOM_OWN"));
-  EXPECT_GT(View().account().total().memory_mib(), 3000) << "the tracker counts what the host has";
+  EXPECT_GT(View().facts().memory_mib(), 3000) << "the tracker counts what the host has";
 
   // An operator gives the trait, and an inventory of the class.
   pb::EnsureTraitRequest trait;
