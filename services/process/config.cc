@@ -9,7 +9,9 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
+#include "services/process/toml_fault.h"
 #include "services/process/version.h"
 #include "toml.hpp"
 
@@ -81,6 +83,16 @@ void ReadSetting(const std::string& key, const toml::value& value, CLI::Option* 
   option->run_callback();
 }
 
+// What to say of arguments that are no settings: their names without values, which may be secret.
+std::string UnknownArguments(const std::vector<std::string>& arguments) {
+  std::vector<std::string> names;
+  for (const std::string& argument : arguments) {
+    if (absl::StartsWith(argument, "-")) names.push_back(argument.substr(0, argument.find('=')));
+  }
+  if (names.empty()) return "an argument is no setting: write --NAME=VALUE";
+  return absl::StrCat("there is no setting ", absl::StrJoin(names, " or "));
+}
+
 // Returns the arguments in reverse order, as CLI11 wants them. `--name=` is turned into an option
 // with an empty value; CLI11 by itself would take the next argument as the value.
 std::vector<std::string> Arguments(int argc, const char* const* argv) {
@@ -141,8 +153,8 @@ class Config::Impl {
       }
     } catch (const CLI::Error& error) {
       throw CLI::ConfigError(absl::StrCat(file, ": ", error.what()));
-    } catch (const std::exception& error) {  // toml11 prints the place, in several lines
-      throw CLI::ConfigError(absl::StrCat(file, ": ", error.what()));
+    } catch (const std::exception& error) {
+      throw CLI::ConfigError(TomlFault(file, error));
     }
   }
 
@@ -214,6 +226,8 @@ absl::StatusOr<Config::Next> Config::Parse(int argc, const char* const* argv) {
   } catch (const CLI::Success& success) {  // --help and --version
     impl_->app.exit(success);
     return Next::kEnd;
+  } catch (const CLI::ExtrasError&) {
+    return absl::InvalidArgumentError(UnknownArguments(impl_->app.remaining()));
   } catch (const CLI::Error& error) {
     return absl::InvalidArgumentError(error.what());
   } catch (const std::filesystem::filesystem_error& error) {

@@ -11,6 +11,7 @@
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "placement/ground/status_macros.h"
+#include "services/process/toml_fault.h"
 #include "toml.hpp"
 
 namespace berth::cli {
@@ -114,7 +115,7 @@ absl::Status ReadServerFile(const std::string& path, Said* said) {
       }
     }
   } catch (const std::exception& failure) {
-    return absl::InvalidArgumentError(absl::StrCat(path, ": ", failure.what()));
+    return absl::InvalidArgumentError(services::TomlFault(path, failure));
   }
   return absl::OkStatus();
 }
@@ -189,7 +190,7 @@ absl::StatusOr<Said> SaidByFile(const std::string& path) {
       }
     }
   } catch (const std::exception& error) {
-    return absl::InvalidArgumentError(absl::StrCat(path, ": ", error.what()));
+    return absl::InvalidArgumentError(services::TomlFault(path, error));
   }
   return said;
 }

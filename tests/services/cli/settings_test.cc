@@ -71,6 +71,18 @@ TEST(Settings, TheFileIsToml) {
   EXPECT_TRUE(SaidByFile(path)->empty());
 }
 
+// The line at fault may have the password of the server's database.
+TEST(Settings, AFaultInAFileIsToldWithoutItsText) {
+  const std::string path = testing::TempDir() + "/berth_faulty_settings_test.toml";
+  std::ofstream(path) << "workers = 3\ndatabase = 'secret\n";
+  for (const absl::Status& status : {SaidByFile(path).status(), SaidByServer(path).status()}) {
+    EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+    EXPECT_TRUE(absl::StrContains(status.message(), path + ":2: ")) << status;
+    EXPECT_FALSE(absl::StrContains(status.message(), "secret")) << status;
+  }
+  std::filesystem::remove(path);
+}
+
 // What SaidByServer says with this settings file and these variables of the environment.
 Said SaidWith(const std::string& file, const Said& variables) {
   const std::string path = testing::TempDir() + "/berth_server_settings_test.toml";

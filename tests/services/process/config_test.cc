@@ -15,6 +15,7 @@ namespace {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 class ConfigTest : public ::testing::Test {
  protected:
@@ -201,6 +202,38 @@ TEST_F(ConfigTest, MistakesAreNamed) {
     EXPECT_THAT(parsed.status().message(), HasSubstr(mistake.said));
   }
   EXPECT_FALSE(Parse({"--config=/nowhere/at/all.toml"}).ok());
+}
+
+// The value may be the password of a database. The line is told where there is one.
+TEST_F(ConfigTest, MistakesAreToldWithoutTheValue) {
+  struct Case {
+    std::vector<std::string> arguments;
+    const char* file;
+    const char* said;
+  };
+  const Case cases[] = {
+      {{"--txet=secret"}, "", "there is no setting --txet"},
+      {{"--txet", "secret"}, "", "there is no setting --txet"},
+      {{"--text", "a", "secret"}, "", "an argument is no setting"},
+      {{}, "count = 7\ntext = 'secret", "settings.toml:2: "},
+      {{}, "count = 7\ntext = secret", "settings.toml:2: "},
+      {{}, "count = 7\ntext 'secret'", "settings.toml:2: "},
+      {{}, "text = 'secret' 'more'", "settings.toml:1: "},
+      {{}, "text = 'secret'\ntext = 'secret'", "settings.toml:"},
+      {{}, "text = { password = 'secret' }", "'text' must be a text"},
+      {{}, "[text]\npassword = 'secret'", "'text' must be a text"},
+      {{}, "txet = 'secret'", "unknown setting 'txet'"},
+      {{}, "text = ['secret', 'secret']", "text"},
+  };
+  for (const Case& mistake : cases) {
+    WriteFile(mistake.file);
+    std::vector<std::string> arguments = mistake.arguments;
+    arguments.push_back("--config=" + file_);
+    const absl::StatusOr<Config::Next> parsed = Parse(arguments);
+    ASSERT_FALSE(parsed.ok()) << mistake.file;
+    EXPECT_THAT(parsed.status().message(), HasSubstr(mistake.said));
+    EXPECT_THAT(parsed.status().message(), Not(HasSubstr("secret"))) << mistake.file;
+  }
 }
 
 TEST_F(ConfigTest, ChecksOnlyWhereAsked) {
