@@ -66,6 +66,14 @@ TURNS = [
          "services/report/snapshot_slots.cc",
          "  if (slots_.size() < slots_max_ && of_host < host_max_ && turns_.empty()) {\n",
          "  if (slots_.size() < slots_max_ && (MUTANT || of_host < host_max_) && turns_.empty()) {\n")]),
+    ("work-in-one-line", "services/services_api_test", "TurnsOfCallersTest.AClaimComesBeforeAllReads", [(
+        "services/process/workers.cc",
+        "    auto pushed = queue_.Push(flow, std::move(added));\n",
+        "    auto pushed = queue_.Push(MUTANT ? placement::Flow{\"one\"} : flow, std::move(added));\n")]),
+    ("exports-without-share", "services/services_api_test", "ExportPlacesTest.OneIdentityHasTwoAndAllHaveEight", [(
+        "services/api/export_places.cc",
+        "  if (of_owner >= kOwnerMax || exports_.size() >= kExportsMax) return 0;\n",
+        "  if ((of_owner >= kOwnerMax && !MUTANT) || exports_.size() >= kExportsMax) return 0;\n")]),
     ("export-without-end", "services/services_api_test", "SlowExportTest.WhoDoesNotReadKeepsNeitherStateNorPlace", [(
         "services/api/export_places.cc",
         "      const bool is_late = at->second.waits_since &&",

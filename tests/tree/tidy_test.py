@@ -102,8 +102,8 @@ ARROWS = [
     (("services/wire/*", "services/report/*", "services/watch/*"), GRPC, (), "these rooms know no gRPC: api/ does"),
     (("tracker/*",), GRPC + r"|berth/|google/protobuf/", ("tracker/uplink/*",), "the wire ends in tracker/uplink/"),
     (("tests/e2e/*", "tests/fault/*", "tests/history/*", "tests/fuzz/*", "tests/oracle/*", "tests/bench/*",
-      "tests/fleet/*"),
-     r"tests/(?!e2e/|fault/|history/|fuzz/|oracle/|bench/|fleet/|worlds/|counted/|processes/)", (),
+      "tests/fleet/*", "tests/fairness/*"),
+     r"tests/(?!e2e/|fault/|history/|fuzz/|oracle/|bench/|fleet/|fairness/|worlds/|counted/|processes/)", (),
      "whole-program tests share worlds/, counted/ and processes/ alone"),
 ]
 
