@@ -143,8 +143,9 @@ class PlacementProcess::Impl {
 
   void MakeServices() {
     const int cores = static_cast<int>(std::thread::hardware_concurrency());
-    workers = std::make_unique<Workers>(
-        options.workers > 0 ? options.workers : Workers::CountFor(cores), options.worker_queue_max);
+    const int threads = options.workers > 0 ? options.workers : Workers::CountFor(cores);
+    workers =
+        std::make_unique<Workers>(threads, options.worker_queue_max, Workers::UrgentFor(threads));
     database_worker = std::make_unique<Workers>(1, kDatabaseQueueMax);
     epoch_worker = std::make_unique<Workers>(1, kDatabaseQueueMax);
     recorder = std::make_unique<LivenessRecorder>(ledger.get(), url, options.service_down_time);

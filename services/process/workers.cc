@@ -9,48 +9,58 @@ namespace berth::services {
 
 using placement::MutexLock;
 
-Workers::Workers(int threads, int queue_max) : queue_(queue_max, 1) {
-  for (int i = 0; i < threads; ++i) threads_.emplace_back([this] { Run(); });
+Workers::Workers(int threads, int queue_max, int urgent_threads)
+    : has_urgent_(urgent_threads > 0), urgent_(queue_max), other_(queue_max) {
+  for (int i = 0; i < threads; ++i) threads_.emplace_back([this] { Run(false); });
+  for (int i = 0; i < urgent_threads; ++i) threads_.emplace_back([this] { Run(true); });
 }
 
 Workers::~Workers() {
   {
     MutexLock lock(&mutex_);
     ending_ = true;
+    for (Share* const share : {&urgent_, &other_}) share->wake.SignalAll();
   }
-  wake_.SignalAll();
   for (std::thread& thread : threads_) thread.join();
+}
+
+Workers::Share& Workers::ShareOf(placement::Priority priority) {
+  return has_urgent_ && priority <= placement::Priority::kSessions ? urgent_ : other_;
 }
 
 bool Workers::Submit(const placement::Flow& flow, std::function<void()> work,
                      std::function<void()> refused) {
   Work added{std::move(work), std::move(refused)};  // if dropped, freed after the lock is released
+  placement::CondVar* wake = nullptr;
   {
     MutexLock lock(&mutex_);
-    auto pushed = queue_.Push(flow, std::move(added));
-    if (pushed.put_out) put_out_.push_back(*std::move(pushed.put_out));
+    Share& share = ShareOf(flow.priority);
+    auto pushed = share.queue.Push(flow, std::move(added));
+    if (pushed.put_out) share.put_out.push_back(*std::move(pushed.put_out));
     if (!pushed.taken || pushed.put_out) ++refused_count_;
     if (!pushed.taken) return false;
+    wake = &share.wake;
   }
-  wake_.Signal();
+  wake->Signal();
   return true;
 }
 
 int Workers::queue_length() const {
   MutexLock lock(&mutex_);
-  return static_cast<int>(queue_.size());
+  return static_cast<int>(urgent_.queue.size() + other_.queue.size());
 }
 
-void Workers::Run() {
-  placement::NameThread("worker");
+void Workers::Run(bool urgent) {
+  placement::NameThread(urgent ? "urgent" : "worker");
   while (true) {
     std::vector<Work> put_out;
     std::optional<Work> work;
     {
       MutexLock lock(&mutex_);
-      while (queue_.empty() && put_out_.empty() && !ending_) wake_.Wait(&mutex_);
-      put_out.swap(put_out_);
-      if (put_out.empty()) work = queue_.Pop();
+      Share& share = urgent ? urgent_ : other_;
+      while (share.queue.empty() && share.put_out.empty() && !ending_) share.wake.Wait(&mutex_);
+      put_out.swap(share.put_out);
+      if (put_out.empty()) work = share.queue.Pop();
       if (put_out.empty() && !work) return;
     }
     for (const Work& refused : put_out) refused.refused();

@@ -2,6 +2,9 @@
 //
 // Owns the threads and a bounded queue in which owners take turns (FairQueue). Thread-safe. All
 // accepted work is done or refused, even if the Workers are being destroyed.
+//
+// A thread does one piece of work to its end, and some reads look at all hosts, which can take tens
+// of milliseconds. So urgent work, which is that of kFirst and kSessions, can have threads of its own.
 #ifndef BERTH_SERVICES_PROCESS_WORKERS_H_
 #define BERTH_SERVICES_PROCESS_WORKERS_H_
 
@@ -21,9 +24,13 @@ class Workers {
   // The number of threads for searches and lists. One core is left free for the ledger: on a
   // machine with two cores, a commit took ten times as long (measured) while both cores searched.
   static int CountFor(int cores) { return cores > 2 ? cores - 1 : 1; }
+  // The number of threads for urgent work beside `threads` threads for other work.
+  static int UrgentFor(int threads) { return threads > 2 ? threads / 2 : 1; }
 
   // The queue has room for `queue_max` pieces of work of each priority (FairQueue).
-  Workers(int threads, int queue_max);
+  // `urgent_threads`: how many threads do urgent work and nothing else; `threads`: how many do all
+  // other work. If `urgent_threads` is 0, the others do urgent work, too.
+  Workers(int threads, int queue_max, int urgent_threads = 0);
   // Waits until all accepted work is done or refused.
   ~Workers();
 
@@ -45,12 +52,23 @@ class Workers {
     std::function<void()> refused;
   };
 
-  void Run();
+  // The work of some of the threads.
+  struct Share {
+    explicit Share(int queue_max) : queue(queue_max, 1) {}
 
+    placement::CondVar wake;
+    placement::FairQueue<Work> queue;
+    std::vector<Work> put_out;  // work that is to be refused
+  };
+
+  Share& ShareOf(placement::Priority priority) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Does the work of a share until the Workers end. `urgent`: that of urgent_.
+  void Run(bool urgent);
+
+  const bool has_urgent_;
   mutable placement::Mutex mutex_;
-  placement::CondVar wake_;
-  placement::FairQueue<Work> queue_ ABSL_GUARDED_BY(mutex_);
-  std::vector<Work> put_out_ ABSL_GUARDED_BY(mutex_);  // work that is to be refused
+  Share urgent_ ABSL_GUARDED_BY(mutex_);  // without work unless has_urgent_
+  Share other_ ABSL_GUARDED_BY(mutex_);
   bool ending_ ABSL_GUARDED_BY(mutex_) = false;
   std::atomic<int64_t> refused_count_{0};
   std::vector<std::thread> threads_;

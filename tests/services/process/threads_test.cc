@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <chrono>
 #include <future>
 #include <string>
 #include <vector>
@@ -88,10 +89,62 @@ TEST(WorkersTest, WhoFillsTheQueueKeepsNobodyWaiting) {
             (std::vector<std::string>{"refused a99", "c", "t", "a0", "b", "a1"}));
 }
 
+// Work of `busy` waits for the end of the test. Returns which other work is done meanwhile.
+std::vector<std::string> DoneBeside(placement::Priority busy,
+                                    const std::vector<placement::Priority>& others) {
+  std::vector<std::string> done;
+  std::promise<void> release;
+  std::promise<void> all;
+  Workers workers(1, 10, 1);
+  const auto wait = [&] { release.get_future().wait(); };
+  EXPECT_TRUE(workers.Submit({"reader/a", busy}, wait, Nothing));
+  for (const placement::Priority other : others) {
+    const auto note = [&done, &all, &others, other] {
+      done.push_back(absl::StrCat(static_cast<int>(other)));
+      if (done.size() == others.size()) all.set_value();
+    };
+    EXPECT_TRUE(workers.Submit({"scheduler/b", other}, note, Nothing));
+  }
+  const bool in_time =
+      all.get_future().wait_for(std::chrono::seconds(30)) == std::future_status::ready;
+  EXPECT_TRUE(in_time);
+  release.set_value();
+  return in_time ? done : std::vector<std::string>();
+}
+
+// One read that takes long keeps neither claims nor trackers waiting, and is not kept by them.
+TEST(WorkersTest, UrgentWorkHasAThreadOfItsOwn) {
+  using placement::Priority;
+  const std::vector<Priority> urgent = {Priority::kFirst, Priority::kSessions};
+  const std::vector<Priority> other = {Priority::kReads, Priority::kBulk};
+  for (const Priority busy : other) {
+    EXPECT_EQ(DoneBeside(busy, urgent), (std::vector<std::string>{"0", "1"}));
+  }
+  for (const Priority busy : urgent) {
+    EXPECT_EQ(DoneBeside(busy, other), (std::vector<std::string>{"2", "3"}));
+  }
+}
+
+TEST(WorkersTest, DoesEverythingItAcceptedWithUrgentThreads) {
+  std::atomic<int> done{0};
+  {
+    Workers workers(2, 1000, 2);
+    for (int i = 0; i < 500; ++i) {
+      const auto priority = static_cast<placement::Priority>(i % 4);
+      ASSERT_TRUE(workers.Submit(
+          {"reader/a", priority}, [&done] { ++done; }, Nothing));
+    }
+  }
+  EXPECT_EQ(done, 500);
+}
+
 TEST(WorkersTest, LeavesOneCoreToTheLedger) {
   EXPECT_EQ(Workers::CountFor(1), 1);
   EXPECT_EQ(Workers::CountFor(2), 1);
   EXPECT_EQ(Workers::CountFor(8), 7);
+  EXPECT_EQ(Workers::UrgentFor(1), 1);
+  EXPECT_EQ(Workers::UrgentFor(2), 1);
+  EXPECT_EQ(Workers::UrgentFor(7), 3);
 }
 
 TEST(LoopTest, RepeatsItsStepAndEndsAtOnce) {
