@@ -169,7 +169,8 @@ void Measurement::Note(const std::string& load, const Round& round) {
               told.claims.bad(), told.health.max_ms, told.health.bad(), told.reads.max_ms,
               told.reads.bad(), told.exports.max_ms, told.exports.bad(), told.log_ins.max_ms,
               told.log_ins.bad());
-  std::printf(" %5.0f %5.1f\n", told.cpu_percent, round.load_average);
+  std::printf(" %9.0f %5.0f %5.1f\n", told.batches_per_second, told.cpu_percent,
+              round.load_average);
   std::fflush(stdout);
   figures_.push_back({{"load", load},
                       {"claims", ToJson(told.claims)},
@@ -177,6 +178,7 @@ void Measurement::Note(const std::string& load, const Round& round) {
                       {"reads", ToJson(told.reads)},
                       {"exports", ToJson(told.exports)},
                       {"log_ins", ToJson(told.log_ins)},
+                      {"batches_per_second", told.batches_per_second},
                       {"placement_cpu_percent", told.cpu_percent},
                       {"load_average", round.load_average},
                       {"noise", round.noise}});
@@ -213,7 +215,7 @@ bool Run(const Settings& settings) {
   std::printf("claims in ms                     | health     | next read  | export     | log-in\n");
   std::printf(
       "load         p50     p99     max  bad |     max  bad |     max  bad |     max  bad |"
-      "     max  bad | CPU %%  load\n");
+      "     max  bad | batches/s CPU %%  load\n");
   Json verdicts = Json::array();
   bool good = true;
   for (const std::string& load : settings.loads) {

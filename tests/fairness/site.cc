@@ -77,10 +77,13 @@ SiteFigures Site::Measure(absl::Duration duration) {
   TakeAll(&figures);  // and forget it
   const absl::Time begun = absl::Now();
   const double cpu = fleet::CpuSeconds(server_->pid());
+  const int64_t batches = scheduler_->newest().number();
   figures.claims = scheduler_->ClaimFor(duration);
   TakeAll(&figures);
-  figures.cpu_percent =
-      100 * (fleet::CpuSeconds(server_->pid()) - cpu) / absl::ToDoubleSeconds(absl::Now() - begun);
+  const double seconds = absl::ToDoubleSeconds(absl::Now() - begun);
+  figures.cpu_percent = 100 * (fleet::CpuSeconds(server_->pid()) - cpu) / seconds;
+  figures.batches_per_second =
+      static_cast<double>(scheduler_->newest().number() - batches) / seconds;
   return figures;
 }
 

@@ -24,10 +24,11 @@ namespace berth::fairness {
 struct SiteFigures {
   CallFigures claims;
   CallFigures health;
-  CallFigures reads;       // of the next revision
-  CallFigures exports;     // until the first message
-  CallFigures log_ins;     // of a tracker, until its snapshot is acknowledged
-  double cpu_percent = 0;  // of placement
+  CallFigures reads;              // of the next revision
+  CallFigures exports;            // until the first message
+  CallFigures log_ins;            // of a tracker, until its snapshot is acknowledged
+  double batches_per_second = 0;  // of writes, by all
+  double cpu_percent = 0;         // of placement
 
   // How many calls of all these were refused or failed.
   int64_t bad() const;

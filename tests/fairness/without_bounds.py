@@ -21,7 +21,7 @@ import mutants  # noqa: E402
 PAIRS = [
     ("claims", "turns-ignore-owners"), ("claims", "calls-in-one-turn"), ("claims", "commands-in-one-turn"),
     ("claims", "work-in-one-line"),
-    ("explains", "claims-beside-reads"), ("explains", "turns-ignore-owners"), ("explains", "work-in-one-line"),
+    ("explains", "claims-beside-reads"), ("explains", "no-urgent-workers"), ("explains", "work-in-one-line"),
     ("future", "room-without-share"),
     ("exports", "exports-without-share"),
     ("tracker", "slots-without-share"), ("tracker", "sessions-beside-claims"),

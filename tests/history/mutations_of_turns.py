@@ -68,8 +68,12 @@ TURNS = [
          "  if (slots_.size() < slots_max_ && (MUTANT || of_host < host_max_) && turns_.empty()) {\n")]),
     ("work-in-one-line", "services/services_api_test", "TurnsOfCallersTest.AClaimComesBeforeAllReads", [(
         "services/process/workers.cc",
-        "    auto pushed = queue_.Push(flow, std::move(added));\n",
-        "    auto pushed = queue_.Push(MUTANT ? placement::Flow{\"one\"} : flow, std::move(added));\n")]),
+        "    auto pushed = share.queue.Push(flow, std::move(added));\n",
+        "    auto pushed = share.queue.Push(MUTANT ? placement::Flow{\"one\"} : flow, std::move(added));\n")]),
+    ("no-urgent-workers", "services/services_process_test", "WorkersTest.UrgentWorkHasAThreadOfItsOwn", [(
+        "services/process/workers.cc",
+        "  return has_urgent_ && priority <= placement::Priority::kSessions ? urgent_ : other_;\n",
+        "  return !MUTANT && has_urgent_ && priority <= placement::Priority::kSessions ? urgent_ : other_;\n")]),
     ("exports-without-share", "services/services_api_test", "ExportPlacesTest.OneIdentityHasTwoAndAllHaveEight", [(
         "services/api/export_places.cc",
         "  if (of_owner >= kOwnerMax || exports_.size() >= kExportsMax) return 0;\n",
