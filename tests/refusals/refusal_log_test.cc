@@ -208,7 +208,11 @@ TEST_F(RefusalLogs, ACertificateThatIsRefusedIsToldWithItsReason) {
   testing::CertificateWords dns;
   dns.dns = {Uri("reader/dns")};
   dns.common_name = "dns";
-  const std::vector<std::pair<testing::IssuedCertificate, std::vector<std::string>>> cases = {
+  struct Case {
+    testing::IssuedCertificate issued;
+    std::vector<std::string> words;
+  };
+  const Case cases[] = {
       {ca_.Issue(expired), {"certificate has expired", Uri("reader/expired"), "issuer CN=one"}},
       {ca_.Issue(later), {"certificate is not yet valid", Uri("reader/later")}},
       {other.Issue(Uri("reader/foreign")), {"local issuer", Uri("reader/foreign"), "CN=two"}},
@@ -224,13 +228,13 @@ TEST_F(RefusalLogs, ACertificateThatIsRefusedIsToldWithItsReason) {
     }
     return lines;
   };
-  for (const auto& [issued, words] : cases) {
+  for (const Case& c : cases) {
     const absl::Time begun = absl::Now();
-    for (int i = 0; i < 20; ++i) EXPECT_FALSE(WhoAmI(Connect(issued)).ok());
-    ASSERT_TRUE(Await([&] { return !lines_with(words[0]).empty(); })) << words[0] << "\n"
-                                                                      << placement_->Log();
-    const auto lines = lines_with(words[0]);
-    for (const std::string& word : words) EXPECT_THAT(lines[0], HasSubstr(word));
+    for (int i = 0; i < 20; ++i) EXPECT_FALSE(WhoAmI(Connect(c.issued)).ok());
+    ASSERT_TRUE(Await([&] { return !lines_with(c.words[0]).empty(); })) << c.words[0] << "\n"
+                                                                        << placement_->Log();
+    const auto lines = lines_with(c.words[0]);
+    for (const std::string& word : c.words) EXPECT_THAT(lines[0], HasSubstr(word));
     EXPECT_LE(lines.size(), static_cast<size_t>(absl::ToInt64Seconds(absl::Now() - begun)) + 2);
   }
   EXPECT_FALSE(
