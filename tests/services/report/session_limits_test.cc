@@ -21,7 +21,7 @@ class SessionLimitsTest : public ReportSessionTest {
     ASSERT_TRUE(rules.ok()) << rules.status();
     policy_.Put({*std::move(rules), "access.toml", "", absl::InfinitePast()});
   }
-  SessionSettings Settings() const {
+  SessionSettings Settings() {
     SessionSettings settings;
     settings.policy = &policy_;
     return settings;
