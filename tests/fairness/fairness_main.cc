@@ -22,6 +22,7 @@
 #include "services/tls/tls.h"
 #include "tests/bench/loading.h"
 #include "tests/fairness/child.h"
+#include "tests/fairness/cpu_group.h"
 #include "tests/fairness/noise.h"
 #include "tests/fairness/site.h"
 #include "tests/processes/private_cluster.h"
@@ -279,8 +280,13 @@ int Main(int argc, char** argv) {
     settings.loads.emplace_back(kAll);
   }
   settings.loads.insert(settings.loads.begin(), kAlone);
-  const bool good = Run(settings);
-  placement::EndPrivateCluster();
+  bool good = false;
+  {
+    const CpuGroup group;
+    if (!group.exists()) std::printf("no cgroup: see README.md\n");
+    good = Run(settings);
+    placement::EndPrivateCluster();
+  }
   return good ? 0 : 1;
 }
 
