@@ -25,8 +25,8 @@ void AddStorage(PlacementOptions* options, Config* config) {
 void AddLimits(PlacementOptions* options, Config* config) {
   config->Add(
       "workers", &options->workers,
-      "Threads for searches and long lists; 0: the number of cores minus one. Half as many, "
-      "at least one, are added for claims and trackers");
+      "Threads for searches, long lists, claims and trackers, 2 at least, of which half do claims "
+      "and trackers alone; 0: the number of cores minus one");
   config->Add("worker-queue-max", &options->worker_queue_max,
               "How many searches and lists may wait for a thread");
   config->Add("command-queue-max", &options->command_queue_max,

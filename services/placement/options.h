@@ -28,7 +28,7 @@ struct PlacementOptions : ServiceOptions {
   std::string access_log = "failures";
   std::string ledger_roads = "auto";
 
-  int workers = 0;  // 0: one less than the number of cores
+  int workers = 0;  // 0: one less than the number of cores, but 2 at least
   int worker_queue_max = 1024;
   int command_queue_max = 4096;
   int64_t candidates_max = 100'000;

@@ -1,5 +1,6 @@
 #include "services/placement/process.h"
 
+#include <algorithm>
 #include <atomic>
 #include <filesystem>
 #include <future>
@@ -144,8 +145,9 @@ class PlacementProcess::Impl {
   void MakeServices() {
     const int cores = static_cast<int>(std::thread::hardware_concurrency());
     const int threads = options.workers > 0 ? options.workers : Workers::CountFor(cores);
+    const int urgent = Workers::UrgentOf(threads);
     workers =
-        std::make_unique<Workers>(threads, options.worker_queue_max, Workers::UrgentFor(threads));
+        std::make_unique<Workers>(std::max(threads - urgent, 1), options.worker_queue_max, urgent);
     database_worker = std::make_unique<Workers>(1, kDatabaseQueueMax);
     epoch_worker = std::make_unique<Workers>(1, kDatabaseQueueMax);
     recorder = std::make_unique<LivenessRecorder>(ledger.get(), url, options.service_down_time);

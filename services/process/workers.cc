@@ -10,7 +10,10 @@ namespace berth::services {
 using placement::MutexLock;
 
 Workers::Workers(int threads, int queue_max, int urgent_threads)
-    : has_urgent_(urgent_threads > 0), urgent_(queue_max), other_(queue_max) {
+    : has_urgent_(urgent_threads > 0),
+      urgent_(queue_max),
+      other_(queue_max),
+      urgent_free_(urgent_threads) {
   for (int i = 0; i < threads; ++i) threads_.emplace_back([this] { Run(false); });
   for (int i = 0; i < urgent_threads; ++i) threads_.emplace_back([this] { Run(true); });
 }
@@ -39,7 +42,7 @@ bool Workers::Submit(const placement::Flow& flow, std::function<void()> work,
     if (pushed.put_out) share.put_out.push_back(*std::move(pushed.put_out));
     if (!pushed.taken || pushed.put_out) ++refused_count_;
     if (!pushed.taken) return false;
-    wake = &share.wake;
+    wake = MayHelp() ? &other_.wake : &share.wake;
   }
   wake->Signal();
   return true;
@@ -50,21 +53,33 @@ int Workers::queue_length() const {
   return static_cast<int>(urgent_.queue.size() + other_.queue.size());
 }
 
+std::optional<Workers::Work> Workers::Next(bool urgent, std::vector<Work>* put_out) {
+  MutexLock lock(&mutex_);
+  Share& share = urgent ? urgent_ : other_;
+  const auto has_work = [&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    return !share.queue.empty() || !share.put_out.empty() || (!urgent && MayHelp());
+  };
+  while (!has_work() && !ending_) share.wake.Wait(&mutex_);
+  put_out->swap(share.put_out);
+  if (!put_out->empty()) return std::nullopt;
+  std::optional<Work> work = share.queue.Pop();
+  if (!work && !urgent && MayHelp()) work = urgent_.queue.Pop();
+  if (urgent && work) --urgent_free_;
+  return work;
+}
+
 void Workers::Run(bool urgent) {
   placement::NameThread(urgent ? "urgent" : "worker");
   while (true) {
     std::vector<Work> put_out;
-    std::optional<Work> work;
-    {
-      MutexLock lock(&mutex_);
-      Share& share = urgent ? urgent_ : other_;
-      while (share.queue.empty() && share.put_out.empty() && !ending_) share.wake.Wait(&mutex_);
-      put_out.swap(share.put_out);
-      if (put_out.empty()) work = share.queue.Pop();
-      if (put_out.empty() && !work) return;
-    }
+    const std::optional<Work> work = Next(urgent, &put_out);
+    if (!work && put_out.empty()) return;
     for (const Work& refused : put_out) refused.refused();
-    if (work) work->run();
+    if (!work) continue;
+    work->run();
+    if (!urgent) continue;
+    MutexLock lock(&mutex_);
+    ++urgent_free_;
   }
 }
 

@@ -11,6 +11,7 @@
 #include <atomic>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <thread>
 #include <vector>
 
@@ -21,15 +22,16 @@ namespace berth::services {
 
 class Workers {
  public:
-  // The number of threads for searches and lists. One core is left free for the ledger: on a
-  // machine with two cores, a commit took ten times as long (measured) while both cores searched.
-  static int CountFor(int cores) { return cores > 2 ? cores - 1 : 1; }
-  // The number of threads for urgent work beside `threads` threads for other work.
-  static int UrgentFor(int threads) { return threads > 2 ? threads / 2 : 1; }
+  // The number of all threads. With more than two cores one is left free for the ledger: on a
+  // machine with two, a commit took ten times as long (measured) while both cores searched.
+  static int CountFor(int cores) { return cores > 2 ? cores - 1 : 2; }
+  // How many of them do urgent work alone. One thread does all other work, also if this is all.
+  static int UrgentOf(int threads) { return threads > 2 ? threads / 2 : 1; }
 
   // The queue has room for `queue_max` pieces of work of each priority (FairQueue).
-  // `urgent_threads`: how many threads do urgent work and nothing else; `threads`: how many do all
-  // other work. If `urgent_threads` is 0, the others do urgent work, too.
+  // `urgent_threads`: how many threads do urgent work and nothing else. `threads`: how many do all
+  // other work; of urgent work they do what no urgent thread is free for, while there is no other. If
+  // `urgent_threads` is 0, they do all work.
   Workers(int threads, int queue_max, int urgent_threads = 0);
   // Waits until all accepted work is done or refused.
   ~Workers();
@@ -62,13 +64,21 @@ class Workers {
   };
 
   Share& ShareOf(placement::Priority priority) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Does the work of a share until the Workers end. `urgent`: that of urgent_.
+  // Whether there is more urgent work than urgent threads that are free.
+  bool MayHelp() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    return static_cast<int>(urgent_.queue.size()) > urgent_free_;
+  }
+  // Waits for work of an urgent thread, or of another one. Nothing: `put_out` has work to be refused,
+  // or, if it is empty, the Workers end.
+  std::optional<Work> Next(bool urgent, std::vector<Work>* put_out);
+  // Does work until the Workers end.
   void Run(bool urgent);
 
   const bool has_urgent_;
   mutable placement::Mutex mutex_;
   Share urgent_ ABSL_GUARDED_BY(mutex_);  // without work unless has_urgent_
   Share other_ ABSL_GUARDED_BY(mutex_);
+  int urgent_free_ ABSL_GUARDED_BY(mutex_);  // how many urgent threads do no work
   bool ending_ ABSL_GUARDED_BY(mutex_) = false;
   std::atomic<int64_t> refused_count_{0};
   std::vector<std::thread> threads_;

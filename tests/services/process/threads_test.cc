@@ -125,6 +125,25 @@ TEST(WorkersTest, UrgentWorkHasAThreadOfItsOwn) {  // R-37
   }
 }
 
+// While nothing else waits, all threads do urgent work: as many pieces at once as there are threads.
+TEST(WorkersTest, OtherThreadsHelpWithUrgentWork) {
+  constexpr int kAtOnce = 3;
+  std::atomic<int> running{0};
+  std::promise<void> all;
+  std::promise<void> release;
+  const std::shared_future<void> released = release.get_future().share();
+  Workers workers(2, 10, 1);
+  for (int i = 0; i < kAtOnce; ++i) {
+    const auto work = [&running, &all, released] {
+      if (++running == kAtOnce) all.set_value();
+      released.wait();
+    };
+    EXPECT_TRUE(workers.Submit({"scheduler/a", placement::Priority::kFirst}, work, Nothing));
+  }
+  EXPECT_EQ(all.get_future().wait_for(std::chrono::seconds(30)), std::future_status::ready);
+  release.set_value();
+}
+
 TEST(WorkersTest, DoesEverythingItAcceptedWithUrgentThreads) {
   std::atomic<int> done{0};
   {
@@ -139,12 +158,12 @@ TEST(WorkersTest, DoesEverythingItAcceptedWithUrgentThreads) {
 }
 
 TEST(WorkersTest, LeavesOneCoreToTheLedger) {
-  EXPECT_EQ(Workers::CountFor(1), 1);
-  EXPECT_EQ(Workers::CountFor(2), 1);
+  EXPECT_EQ(Workers::CountFor(1), 2);
+  EXPECT_EQ(Workers::CountFor(2), 2);
   EXPECT_EQ(Workers::CountFor(8), 7);
-  EXPECT_EQ(Workers::UrgentFor(1), 1);
-  EXPECT_EQ(Workers::UrgentFor(2), 1);
-  EXPECT_EQ(Workers::UrgentFor(7), 3);
+  EXPECT_EQ(Workers::UrgentOf(1), 1);
+  EXPECT_EQ(Workers::UrgentOf(2), 1);
+  EXPECT_EQ(Workers::UrgentOf(7), 3);
 }
 
 TEST(LoopTest, RepeatsItsStepAndEndsAtOnce) {
