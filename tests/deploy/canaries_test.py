@@ -121,6 +121,15 @@ class Canaries(unittest.TestCase):
                 running.stop()
                 self.look_at_files(running)
 
+    def test_all_that_grpc_can_tell(self):
+        way = self.ways(PASSWORD)["passfile"]
+        way.variables.update({"GRPC_VERBOSITY": "DEBUG", "GRPC_TRACE": "all"})
+        running = self.start(PLACEMENT, way, *self.flags(), "--access-log=all")
+        self.assertIn("SERVING", self.berth(running, "health"))
+        running.stop()
+        self.assertIn("gRPC: ", running.said())
+        self.look_at_files(running)
+
     def test_a_wrong_password_is_not_told(self):
         for name, way in self.ways(WRONG).items():
             with self.subTest(way=name):

@@ -41,16 +41,6 @@ int64_t RevisionIn(const Message& response) {
   return static_cast<const pb::Revision&>(revision).number();
 }
 
-std::string ReasonOfRefusal(const grpc::Status& status) {
-  google::rpc::Status details;
-  google::rpc::ErrorInfo info;
-  if (!details.ParseFromString(status.error_details())) return "";
-  for (const auto& detail : details.details()) {
-    if (detail.UnpackTo(&info)) return info.reason();
-  }
-  return "";
-}
-
 // Takes the element at `place` out of `all`.
 template <typename Element>
 void TakeOut(size_t place, std::vector<Element>* all) {
@@ -284,7 +274,7 @@ AuditedWriter::Outcome AuditedWriter::Send(Write* write) {
   const grpc::Status status = e2e::InvokeOn(channel_, write->method, *write->request,
                                             write->response.get(), kWritePatience);
   if (status.ok()) return Outcome::kDone;
-  const std::string reason = ReasonOfRefusal(status);
+  const std::string reason = e2e::ReasonOf(status);
   const bool passes = status.error_code() == grpc::StatusCode::UNAVAILABLE ||
                       status.error_code() == grpc::StatusCode::DEADLINE_EXCEEDED;
   if (reason.empty() || passes) {

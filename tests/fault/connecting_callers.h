@@ -42,7 +42,7 @@ class ConnectingCallers {
   void Stop();
   // What connections use that begin from now on.
   void Use(Files files);
-  // What failures are told with that end from now on.
+  // From now on each failure is told with these words before it.
   void Name(const std::string& moment);
 
   // These wait, at most a minute. False: it did not come to this.
@@ -50,7 +50,7 @@ class ConnectingCallers {
   bool AwaitOne() const;
   // Until all connections that began before this call have ended.
   bool AwaitThoseBefore() const;
-  // Until a server's certificate that a connection saw is `certificate`, PEM.
+  // Until the server has answered a connection with `certificate`, PEM, and no other since then.
   bool AwaitServed(const std::string& certificate) const;
 
   // The connections that have ended.
