@@ -19,6 +19,7 @@
 #include "placement/ground/boot_clock.h"
 #include "placement/ground/check.h"
 #include "placement/values/refusal.h"
+#include "services/process/open_connections.h"
 #include "services/process/status.h"
 #include "services/tls/spiffe_id.h"
 
@@ -131,6 +132,9 @@ class Gate::Handler final : public MethodHandler {
       : gate_(gate), access_(access), guarded_(std::move(guarded)) {}
 
   void RunHandler(const HandlerParameter& call) override {
+    if (gate_->connections_ != nullptr) {
+      gate_->connections_->NoteCall([&call] { return call.server_context->peer(); });
+    }
     const auto connection = call.server_context->auth_context();
     const Caller caller = CallerOf(*call.server_context);
     // Entered before the check: whoever is denied from now on is found here or there.

@@ -32,6 +32,8 @@ class ServerInterceptorFactoryInterface;
 
 namespace berth::services {
 
+class OpenConnections;
+
 // The actor that is recorded for a caller: "scheduler/NAME", or "anonymous" if the connection has no
 // certificate.
 std::string ActorOf(const Caller& caller);
@@ -40,9 +42,11 @@ std::string ActorOf(const grpc::ServerContextBase& context);
 class Gate {
  public:
   // Enters the calls of connections with TLS into `calls`. `policy` limits how often identities may
-  // call; null: nothing does. All must outlive the Gate.
-  Gate(const Admission* admission, OpenCalls* calls, AccessPolicy* policy = nullptr)
-      : admission_(admission), calls_(calls), policy_(policy) {}
+  // call; null: nothing does. Tells `connections` of each call of a guarded service, if it is not
+  // null. All must outlive the Gate.
+  Gate(const Admission* admission, OpenCalls* calls, AccessPolicy* policy = nullptr,
+       OpenConnections* connections = nullptr)
+      : admission_(admission), calls_(calls), policy_(policy), connections_(connections) {}
 
   // Puts the gate before every method of `service`.
   // REQUIRES: the service has only callback methods, all of them are in AccessTable, and no server
@@ -77,6 +81,7 @@ class Gate {
   const Admission* const admission_;
   OpenCalls* const calls_;
   AccessPolicy* const policy_;
+  OpenConnections* const connections_;
   const AccessTable& table_ = AccessTable::Get();
   RefusalLog refusals_{"a call was refused"};
 };

@@ -26,12 +26,14 @@
 #include "placement/ground/boot_clock.h"
 #include "placement/ground/check.h"
 #include "placement/ground/status_macros.h"
+#include "services/process/acceptor.h"
 #include "services/process/access_service.h"
 #include "services/process/admission.h"
 #include "services/process/caller.h"
 #include "services/process/gate.h"
 #include "services/process/loops.h"
 #include "services/process/open_calls.h"
+#include "services/process/open_connections.h"
 #include "services/process/refusal_log.h"
 
 namespace berth::services {
@@ -39,6 +41,8 @@ namespace {
 
 constexpr int kKeepaliveMilliseconds = 30'000;
 constexpr int kKeepaliveTimeoutMilliseconds = 10'000;
+// The names and values of a call's metadata. gRPC refuses a call with more.
+constexpr int kMetadataBytesMax = 8 << 10;
 // Clients may ping every 20 s. If a client pings more often than the server allows, gRPC closes the
 // connection with GOAWAY; gRPC's default allows one ping in 300 s.
 constexpr int kPingIntervalMinMilliseconds = 20'000;
@@ -51,10 +55,13 @@ constexpr int kTlsFrameBytes = 4096;
 // Together with the time that a call gets to end itself it is less than a second.
 constexpr absl::Duration kSweepStep = absl::Milliseconds(200);
 
+// Listeners of such addresses are gRPC's.
+bool IsUnixSocket(const std::string& address) { return absl::StartsWith(address, "unix:"); }
+
 std::string HostOf(const std::string& address) { return address.substr(0, address.rfind(':')); }
 
 absl::Status CheckAddress(const std::string& address, bool reachable) {
-  if (!absl::StartsWith(address, "unix:") && address.find(':') == std::string::npos) {
+  if (!IsUnixSocket(address) && address.find(':') == std::string::npos) {
     return absl::InvalidArgumentError(absl::StrCat(
         "listen address '", address, "' is not valid: write HOST:PORT, [IPV6]:PORT or unix:PATH"));
   }
@@ -100,9 +107,9 @@ void SetLimits(const ServerOptions& options, grpc::ServerBuilder* builder) {
   builder->SetMaxReceiveMessageSize(options.message_mib_max << 20);
   builder->SetMaxSendMessageSize(options.message_mib_max << 20);
   builder->AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, options.streams_max);
-  // Without this setting two processes could listen on one port, and each would get some of the
-  // connections.
-  builder->AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
+  builder->AddChannelArgument(GRPC_ARG_MAX_METADATA_SIZE, kMetadataBytesMax);
+  builder->AddChannelArgument(GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS,
+                              static_cast<int>(absl::ToInt64Milliseconds(options.handshake_max)));
   builder->AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, kKeepaliveMilliseconds);
   builder->AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, kKeepaliveTimeoutMilliseconds);
   builder->AddChannelArgument(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 1);
@@ -122,14 +129,17 @@ void LeaveOutUnused(grpc::ServerBuilder* builder) {
   builder->AddChannelArgument(GRPC_ARG_TCP_READ_CHUNK_SIZE, kFirstReadBytes);
 }
 
+absl::Status CannotListen(const std::string& address) {
+  return absl::UnavailableError(
+      absl::StrCat("cannot listen on ", address, ": ", WhyNotListen(address)));
+}
+
 // Fails unless the server was `built` and listens on each of `listen`. gRPC tries them in their order
 // and stops at the first that fails, so that this one and those after it have no port.
 absl::Status CheckPorts(const std::vector<std::string>& listen, const std::vector<int>& ports,
                         bool built) {
   for (size_t i = 0; i < ports.size(); ++i) {
-    if (ports[i] > 0) continue;
-    return absl::UnavailableError(
-        absl::StrCat("cannot listen on ", listen[i], ": ", WhyNotListen(listen[i])));
+    if (ports[i] <= 0) return CannotListen(listen[i]);
   }
   if (built) return absl::OkStatus();
   return absl::UnavailableError(absl::StrCat("cannot listen on ", absl::StrJoin(listen, ", ")));
@@ -148,7 +158,7 @@ absl::Status WriteAddressFile(const std::string& path, const std::vector<std::st
 }  // namespace
 
 bool IsLoopback(const std::string& address) {
-  if (absl::StartsWith(address, "unix:")) return true;
+  if (IsUnixSocket(address)) return true;
   const std::string host = HostOf(address);
   return host == "localhost" || host == "[::1]" ||
          (absl::StartsWith(host, "127.") &&
@@ -156,7 +166,7 @@ bool IsLoopback(const std::string& address) {
 }
 
 std::string WhyNotListen(const std::string& address) {
-  if (absl::StartsWith(address, "unix:")) {
+  if (IsUnixSocket(address)) {
     return "the socket cannot be made there; its directory must exist, this user must be allowed "
            "to "
            "write it, and the path may have at most 107 bytes";
@@ -191,6 +201,7 @@ absl::Status CheckListeners(const ServerOptions& options) {
                                                    absl::FormatDuration(options.connection_age_max),
                                                    ", but must be 1s to 24h"));
   }
+  BERTH_RETURN_IF_ERROR(ConnectionBoundsFor(options.connections_max, FilesMax()).status());
   const bool reachable = options.tls.given() || options.insecure_listen;
   for (const std::string& address : options.listen) {
     BERTH_RETURN_IF_ERROR(CheckAddress(address, reachable));
@@ -233,10 +244,13 @@ class Sweeper {
 
 class Server::Impl {
  public:
-  Impl(const ServerOptions& given, const Tls* tls, AccessPolicy* policy)
+  Impl(const ServerOptions& given, const ConnectionBounds& bounds, const Tls* tls,
+       AccessPolicy* policy)
       : options(given),
+        connections(std::make_shared<OpenConnections>(bounds)),
+        acceptor(connections, absl::Milliseconds(kKeepaliveTimeoutMilliseconds)),
         admission(tls, policy),
-        gate(&admission, &calls, policy),
+        gate(&admission, &calls, policy, connections.get()),
         access(MakeAccessService(policy)) {}
 
   // Asks the gate about all calls of connections with TLS, and ends them when it is time.
@@ -269,7 +283,25 @@ class Server::Impl {
     }
   }
 
+  // Listens on all addresses; gRPC does so when `builder` builds. `ports` gets the ports.
+  absl::Status Listen(const std::shared_ptr<grpc::ServerCredentials>& credentials,
+                      grpc::ServerBuilder* builder, std::vector<int>* ports) {
+    for (size_t i = 0; i < ports->size(); ++i) {
+      const std::string& address = options.listen[i];
+      if (IsUnixSocket(address)) {
+        builder->AddListeningPort(address, credentials, &(*ports)[i]);
+        continue;
+      }
+      const absl::StatusOr<int> port = acceptor.Listen(address);
+      if (!port.ok()) return CannotListen(address);
+      (*ports)[i] = *port;
+    }
+    return absl::OkStatus();
+  }
+
   const ServerOptions options;
+  const std::shared_ptr<OpenConnections> connections;
+  Acceptor acceptor;
   const Admission admission;
   OpenCalls calls;
   Sweeper sweeper{&admission, &calls};
@@ -283,6 +315,7 @@ class Server::Impl {
 
 Server::Server(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 Server::~Server() {
+  impl_->acceptor.Stop();
   impl_->health.Stop();
   impl_->sweeping.reset();
   if (impl_->server != nullptr) impl_->server->Shutdown(Within(absl::ZeroDuration()));
@@ -295,7 +328,11 @@ absl::StatusOr<std::unique_ptr<Server>> Server::Start(const ServerOptions& optio
   BERTH_RETURN_IF_ERROR(CheckListeners(options));
   grpc::reflection::InitProtoReflectionServerBuilderPlugin();
   grpc::channelz::experimental::InitChannelzService();
-  auto impl = std::make_unique<Impl>(options, tls, policy);
+  BERTH_ASSIGN_OR_RETURN(ConnectionBounds bounds,
+                         ConnectionBoundsFor(options.connections_max, FilesMax()));
+  bounds.handshake_max = options.handshake_max;
+  RaiseFileLimit(bounds);
+  auto impl = std::make_unique<Impl>(options, bounds, tls, policy);
   grpc::ServerBuilder builder;
   SetLimits(options, &builder);
   LeaveOutUnused(&builder);
@@ -303,12 +340,13 @@ absl::StatusOr<std::unique_ptr<Server>> Server::Start(const ServerOptions& optio
       tls == nullptr ? grpc::InsecureServerCredentials() : tls->ForServer();
   if (tls != nullptr) impl->Secure(credentials, &builder);
   std::vector<int> ports(options.listen.size(), 0);
-  for (size_t i = 0; i < ports.size(); ++i) {
-    builder.AddListeningPort(options.listen[i], credentials, &ports[i]);
-  }
+  BERTH_RETURN_IF_ERROR(impl->Listen(credentials, &builder, &ports));
+  auto connected = builder.experimental().AddExternalConnectionAcceptor(
+      grpc::ServerBuilder::experimental_type::ExternalConnectionType::FROM_FD, credentials);
   impl->Offer(services, &builder);
   impl->server = builder.BuildAndStart();
   BERTH_RETURN_IF_ERROR(CheckPorts(options.listen, ports, impl->server != nullptr));
+  impl->acceptor.Start(std::move(connected));
   for (size_t i = 0; i < ports.size(); ++i) {
     const std::string& address = options.listen[i];
     impl->addresses.push_back(absl::StartsWith(address, "unix:")
@@ -323,11 +361,13 @@ absl::StatusOr<std::unique_ptr<Server>> Server::Start(const ServerOptions& optio
 
 const std::vector<std::string>& Server::addresses() const { return impl_->addresses; }
 Health& Server::health() { return impl_->health; }
+const std::shared_ptr<OpenConnections>& Server::connections() const { return impl_->connections; }
 
 bool Server::Drain(const std::function<void()>& end_streams) {
   impl_->health.Stop();
   absl::SleepFor(impl_->options.drain_delay);
   if (end_streams) end_streams();
+  impl_->acceptor.Stop();
   const placement::BootTime begun = placement::BootNow();
   impl_->server->Shutdown(Within(impl_->options.drain_max));
   return placement::BootNow() - begun < impl_->options.drain_max;

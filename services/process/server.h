@@ -19,6 +19,8 @@
 
 namespace berth::services {
 
+class OpenConnections;
+
 struct ServerOptions {
   std::vector<std::string> listen;  // HOST:PORT (port 0: a free port), [IPV6]:PORT or unix:PATH
   bool insecure_listen = false;     // without TLS: allow addresses that other machines can reach
@@ -26,6 +28,12 @@ struct ServerOptions {
   std::string address_file;         // file for the addresses, one a line; empty: no file
   int message_mib_max = 4;
   int streams_max = 1024;  // open calls of one connection
+  // Connections over TCP that may be open. 0: as many as the limit of open files allows, at most
+  // 20,000.
+  int connections_max = 0;
+  // How long a new connection may send nothing, and how long its handshakes may then take: that of
+  // TLS, and the first settings of HTTP/2.
+  absl::Duration handshake_max = absl::Seconds(10);
   // With TLS: a connection that is older gets no new calls, so that clients open another one, with
   // their present certificate. Calls that are open on it go on without a limit.
   absl::Duration connection_age_max = absl::Minutes(30);
@@ -49,9 +57,10 @@ class Server {
   // Listens and answers. `tls` is null exactly if options.tls is not given. `policy` says what single
   // identities may do; null: nothing is limited. Both must outlive the server. With TLS the server
   // ends the calls of callers who may not be here any more, within a second after Admission says so.
-  // Fails with
+  // Raises the limit of open files of this process to what the connections need. Fails with
+  //   kInvalidArgument     an option is out of bounds (CheckListeners)
   //   kFailedPrecondition  an address can be reached by other machines, without TLS and without
-  //                        `insecure_listen`
+  //                        `insecure_listen`; or there are too few files for `connections_max`
   //   kUnavailable         an address cannot be used; the text is that of WhyNotListen
   //   kPermissionDenied    the address file cannot be written
   static absl::StatusOr<std::unique_ptr<Server>> Start(const ServerOptions& options,
@@ -60,6 +69,8 @@ class Server {
                                                        AccessPolicy* policy = nullptr);
   ~Server();
 
+  // The connections over TCP. They may outlive the server.
+  const std::shared_ptr<OpenConnections>& connections() const;
   // The addresses for clients, with the ports that are used.
   const std::vector<std::string>& addresses() const;
   Health& health();

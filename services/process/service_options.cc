@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
 #include "services/process/log.h"
+#include "services/process/open_connections.h"
 
 namespace berth::services {
 namespace {
@@ -33,6 +34,9 @@ void AddServiceOptions(ServiceOptions* options, Config* config) {
       "connection-age-max", &options->connection_age_max,
       "With TLS: a connection that is older gets no new calls, so that clients open another "
       "one with their present certificate; open calls go on");
+  config->Add("connections-max", &options->connections_max,
+              "How many connections over TCP may be open; 0: as many as the limit of open files "
+              "allows, at most 20000");
   config->Add("address-file", &options->address_file,
               "File to which to write the addresses on which gRPC is served");
   config->Add("metrics-listen", &options->metrics_listen,
@@ -113,6 +117,29 @@ void MeasureTls(const Tls* tls, Metrics* metrics) {
     samples->Gauge("certificate_not_after_seconds",
                    "When the certificate in use ends, in seconds since 1970",
                    static_cast<double>(absl::ToUnixSeconds(tls->not_after())));
+  });
+}
+
+void MeasureConnections(const std::shared_ptr<OpenConnections>& connections, Metrics* metrics) {
+  metrics->AddSource([connections](Samples* samples) {
+    samples->Gauge("connections", "Connections over TCP that are open", connections->Count());
+    samples->Gauge("connections_max", "How many connections over TCP there may be",
+                   connections->bounds().connections_max);
+    samples->Gauge("connections_beginning",
+                   "Connections over TCP that have made no call yet, and are younger than a "
+                   "handshake may take",
+                   connections->beginning());
+    const std::pair<const char*, ConnectionRefusal> reasons[] = {
+        {"full", ConnectionRefusal::kFull},
+        {"share", ConnectionRefusal::kShare},
+        {"unfinished", ConnectionRefusal::kUnfinished}};
+    for (const auto& [reason, why] : reasons) {
+      samples->Counter("connections_refused_total",
+                       "Connections over TCP that were closed because there were too many (full), "
+                       "too many of their address (share), or because they did not begin in time "
+                       "(unfinished)",
+                       static_cast<double>(connections->refused(why)), {{"reason", reason}});
+    }
   });
 }
 

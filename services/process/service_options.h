@@ -53,6 +53,9 @@ std::unique_ptr<Loop> FollowCertificates(Tls* tls);
 // Adds the end of the certificate in use to `metrics`, which `tls` must outlive.
 void MeasureTls(const Tls* tls, Metrics* metrics);
 
+// Adds the connections over TCP to `metrics`.
+void MeasureConnections(const std::shared_ptr<OpenConnections>& connections, Metrics* metrics);
+
 // /var/lib/PROGRAM for root, else a directory under the user's state home.
 std::string DefaultStateDirectory(const std::string& program);
 

@@ -57,6 +57,18 @@ TURNS = [
         "placement/publish/waiting_room.cc",
         "count->second >= std::max(share_, free / 2)) {\n",
         "count->second >= (MUTANT ? share_ : std::max(share_, free / 2))) {\n")]),
+    ("address-without-share", "services/services_process_test",
+     "AcceptorTest.OneAddressDoesNotTakeTheConnectionsOfOthers", [(
+         "services/process/open_connections.cc",
+         "  return count != counts_.end() && count->second >= std::max(share_, 2 * (places_max_ - size_));\n",
+         "  return !MUTANT && count != counts_.end() &&\n"
+         "         count->second >= std::max(share_, 2 * (places_max_ - size_));\n")]),
+    ("slow-handshake-keeps-its-place", "services/services_process_test",
+     "OpenConnectionsTest.WhoTakesLongLosesItsPlaceOnlyIfOthersWait", [(
+         "services/process/open_connections.cc",
+         "    } else if (others_wait && age >= kBeginningIfOthersWait && IsPeersTurn(beginner.handle)) {\n",
+         "    } else if (!MUTANT && others_wait && age >= kBeginningIfOthersWait &&\n"
+         "               IsPeersTurn(beginner.handle)) {\n")]),
     ("cancelled-reader-waits", "placement/placement_ledger_test", "AwaitingTest.WhoIsCancelledLeaves", [(
         "placement/publish/publisher.cc",
         "      if (waiter.call.cancelled && *waiter.call.cancelled) {\n",

@@ -135,6 +135,20 @@ TEST(ServerTest, LongAndCompressedRequestsAreUnderstood) {
   }
 }
 
+TEST(ServerTest, TooManyMetadataAreRefused) {
+  const auto server = Server::Start(Loopback(), {});
+  ASSERT_TRUE(server.ok());
+  (*server)->health().Set("", true);
+  const auto stub = HealthStub((*server)->addresses()[0]);
+  for (const size_t kibibytes : {7, 9}) {
+    grpc::ClientContext context;
+    context.AddMetadata("x-filler", std::string(kibibytes << 10, 'a'));
+    HealthCheckResponse response;
+    EXPECT_EQ(stub->Check(&context, {}, &response).error_code(),
+              kibibytes < 8 ? grpc::StatusCode::OK : grpc::StatusCode::RESOURCE_EXHAUSTED);
+  }
+}
+
 TEST(ServerTest, AWatchSeesTheStopAndDoesNotHoldItUp) {
   const auto server = Server::Start(Loopback(), {});
   ASSERT_TRUE(server.ok());
