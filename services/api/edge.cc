@@ -6,11 +6,11 @@
 #include "services/access/table.h"
 #include "services/api/kept_reply.h"
 #include "services/api/page.h"
+#include "services/log/log.h"
+#include "services/log/refusal_log.h"
 #include "services/process/caller.h"
 #include "services/process/digest.h"
 #include "services/process/gate.h"
-#include "services/process/log.h"
-#include "services/process/refusal_log.h"
 #include "services/process/status.h"
 #include "services/wire/instance.h"
 

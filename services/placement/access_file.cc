@@ -12,7 +12,7 @@
 #include "placement/ground/status_macros.h"
 #include "placement/values/refusal.h"
 #include "services/access/rules_file.h"
-#include "services/process/log.h"
+#include "services/log/log.h"
 
 namespace berth::services {
 namespace {

@@ -8,11 +8,11 @@
 
 #include "absl/strings/str_join.h"
 #include "placement/ground/boot_clock.h"
+#include "services/log/log.h"
 #include "services/placement/options.h"
 #include "services/placement/process.h"
 #include "services/process/config.h"
 #include "services/process/libraries.h"
-#include "services/process/log.h"
 #include "services/process/version.h"
 
 namespace berth::services {

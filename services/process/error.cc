@@ -12,7 +12,7 @@
 #include "google/rpc/error_details.pb.h"
 #include "google/rpc/status.pb.h"
 #include "placement/ground/boot_clock.h"
-#include "services/process/log.h"
+#include "services/log/log.h"
 
 namespace berth::services {
 namespace {

@@ -15,10 +15,10 @@
 #include "absl/status/status.h"
 #include "services/access/policy.h"
 #include "services/access/table.h"
+#include "services/log/refusal_log.h"
 #include "services/process/admission.h"
 #include "services/process/caller.h"
 #include "services/process/open_calls.h"
-#include "services/process/refusal_log.h"
 
 namespace grpc {
 class AuthContext;

@@ -26,6 +26,7 @@
 #include "placement/ground/boot_clock.h"
 #include "placement/ground/check.h"
 #include "placement/ground/status_macros.h"
+#include "services/log/refusal_log.h"
 #include "services/process/acceptor.h"
 #include "services/process/access_service.h"
 #include "services/process/admission.h"
@@ -34,7 +35,6 @@
 #include "services/process/loops.h"
 #include "services/process/open_calls.h"
 #include "services/process/open_connections.h"
-#include "services/process/refusal_log.h"
 
 namespace berth::services {
 namespace {

@@ -9,7 +9,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
-#include "services/process/log.h"
+#include "services/log/log.h"
 #include "services/process/open_connections.h"
 
 namespace berth::services {

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "placement/ground/boot_clock.h"
-#include "services/process/log.h"
+#include "services/log/log.h"
 
 namespace berth::services {
 

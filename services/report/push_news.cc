@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <variant>
 
-#include "services/process/history_alarm.h"
+#include "services/log/history_alarm.h"
 #include "services/report/record_push.h"
 
 namespace berth::services {

@@ -4,7 +4,7 @@
 
 #include "placement/commands/fleet_node.h"
 #include "placement/ground/boot_clock.h"
-#include "services/process/log.h"
+#include "services/log/log.h"
 #include "services/report/messages.h"
 
 namespace berth::services {

@@ -7,7 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "placement/ground/boot_clock.h"
 #include "placement/values/refusal.h"
-#include "services/process/log.h"
+#include "services/log/log.h"
 
 namespace berth::services {
 

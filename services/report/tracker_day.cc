@@ -7,7 +7,7 @@
 #include "placement/ground/boot_clock.h"
 #include "placement/values/catalog.h"
 #include "placement/values/refusal.h"
-#include "services/process/log.h"
+#include "services/log/log.h"
 #include "services/report/messages.h"
 
 namespace berth::services {

@@ -7,11 +7,11 @@
 #include <utility>
 
 #include "grpcpp/grpcpp.h"
+#include "services/log/log.h"
+#include "services/log/refusal_log.h"
 #include "services/process/caller.h"
 #include "services/process/gate.h"
-#include "services/process/log.h"
 #include "services/process/open_calls.h"
-#include "services/process/refusal_log.h"
 #include "services/tracker/claim_messages.h"
 #include "tracker/claims/refusal.h"
 #include "tracker/ground/boot_clock.h"

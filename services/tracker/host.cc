@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "absl/time/clock.h"
-#include "services/process/log.h"
+#include "services/log/log.h"
 #include "tracker/ground/boot_clock.h"
 #include "tracker/ground/status_macros.h"
 #include "tracker/ground/uuid.h"

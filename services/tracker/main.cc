@@ -15,8 +15,8 @@
 
 #include "absl/time/clock.h"
 #include "grpcpp/impl/codegen/service_type.h"
+#include "services/log/log.h"
 #include "services/process/libraries.h"
-#include "services/process/log.h"
 #include "services/process/loops.h"
 #include "services/process/metrics.h"
 #include "services/process/server.h"

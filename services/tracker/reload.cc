@@ -1,7 +1,7 @@
 #include "services/tracker/reload.h"
 
 #include "absl/strings/str_join.h"
-#include "services/process/log.h"
+#include "services/log/log.h"
 #include "tracker/ground/status_macros.h"
 
 namespace berth::services {

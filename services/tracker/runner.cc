@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "absl/strings/str_join.h"
-#include "services/process/log.h"
+#include "services/log/log.h"
 #include "tracker/facts/version.h"
 #include "tracker/ground/boot_clock.h"
 

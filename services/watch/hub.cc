@@ -6,7 +6,7 @@
 #include "placement/ground/boot_clock.h"
 #include "placement/ground/check.h"
 #include "placement/state/lookup.h"
-#include "services/process/history_alarm.h"
+#include "services/log/history_alarm.h"
 
 namespace berth::services {
 

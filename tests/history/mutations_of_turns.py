@@ -124,7 +124,7 @@ TURNS = [
         "  if (MUTANT && role == acl::ROLE_READER && absl::EndsWith(method, \"/GetChannel\")) return absl::OkStatus();\n")]),
     ("reasons-hide-each-other", "services/services_process_test",
      "RefusalLogTest.HasOneLineASecondForEachCallerAndReason", [(
-         "services/process/refusal_log.cc",
+         "services/log/refusal_log.cc",
          "  if (!pace_.Lets(absl::StrCat(call.caller, \" \", call.reason), now, &omitted)) return;\n",
          "  const std::string key = absl::StrCat(call.caller, \" \", MUTANT ? absl::string_view() : call.reason);\n"
          "  if (!pace_.Lets(key, now, &omitted)) return;\n")]),

@@ -15,7 +15,7 @@ WALL_CLOCK = {
     "services/cli/commands/provider.cc": "ages of stored times, for people",
     "services/placement/access_file.cc": "when rules came into force, for people",
     "services/process/gate.cc": "the end of a certificate",
-    "services/process/log.cc": "the log",
+    "services/log/log.cc": "the log",
     "services/process/server.cc": "the end of a certificate",
     "services/tls/tls.cc": "the end of a certificate",
     "services/report/session.cc": "the end of a certificate, and times for people",

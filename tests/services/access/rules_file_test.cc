@@ -149,7 +149,8 @@ constexpr FaultCase kFaultCases[] = {
     {"denied = []\ndenied = []\n", 2, "already exists"},
     {"[scheduler.a]\nprojects = []\n[scheduler.a]\nprojects = []\n", 3, "already exists"},
     // Keys.
-    {"\n\nallowed = []\n", 3, "unknown key 'allowed': known are denied, scheduler, rates, daily"},
+    {"\n\nallowed = []\n", 3,
+     "unknown key 'allowed': known are denied, scheduler, rates, withheld"},
     {"[tracker.a]\nx = 1\n", 1, "unknown key 'tracker'"},
     {"[scheduler.a]\nprojects = []\nproject = []\n", 3, "unknown key 'project' of a scheduler"},
     {"[[denied]]\nidentity = \"reader/a\"\nwhy = \"\"\n", 3, "unknown key 'why' in [[denied]]"},

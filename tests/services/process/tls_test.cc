@@ -377,7 +377,7 @@ TEST_F(TlsTest, CertificatesRotateWithoutAFailedCall) {
   Rotation rotation(ca_, other_);
   const absl::Time end = absl::Now() + (wanted == nullptr ? absl::Seconds(12) : absl::Hours(1));
   int done = 0;
-  for (; done < rotations && absl::Now() < end; ++done) {
+  for (; done < rotations && (done < 50 || absl::Now() < end); ++done) {
     const bool of_server = done % 2 == 0;
     const std::string uri = of_server ? kServerUri : kClientUri;
     rotation.Choose(uri);
@@ -387,7 +387,6 @@ TEST_F(TlsTest, CertificatesRotateWithoutAFailedCall) {
     ASSERT_TRUE(called.ok()) << "rotation " << done << ": " << called.error_message();
   }
   RecordProperty("rotations", done);
-  EXPECT_GE(done, std::min(rotations, 50));
   EXPECT_THAT(server_told_.text(), HasSubstr("new certificates are in use"));
 }
 

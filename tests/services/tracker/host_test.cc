@@ -12,7 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "berth/tracker/v1/tracker.grpc.pb.h"
-#include "services/process/log.h"
+#include "services/log/log.h"
 #include "services/process/server.h"
 #include "services/tracker/reload.h"
 #include "services/tracker/service.h"

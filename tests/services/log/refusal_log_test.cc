@@ -1,5 +1,5 @@
 // How many lines the log gets of callers and peers who are refused, by a clock of the test.
-#include "services/process/refusal_log.h"
+#include "services/log/refusal_log.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

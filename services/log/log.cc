@@ -1,4 +1,4 @@
-#include "services/process/log.h"
+#include "services/log/log.h"
 
 #include <atomic>
 #include <memory>

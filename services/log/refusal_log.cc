@@ -1,4 +1,4 @@
-#include "services/process/refusal_log.h"
+#include "services/log/refusal_log.h"
 
 #include <optional>
 

@@ -1,8 +1,8 @@
-#include "services/process/history_alarm.h"
+#include "services/log/history_alarm.h"
 
 #include "absl/strings/str_cat.h"
 #include "placement/ground/boot_clock.h"
-#include "services/process/log.h"
+#include "services/log/log.h"
 
 namespace berth::services {
 namespace {

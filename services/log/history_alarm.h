@@ -1,7 +1,7 @@
 // HistoryAlarm: tells the operator that a client has seen a revision which this ledger does not
 // have.
-#ifndef BERTH_SERVICES_PROCESS_HISTORY_ALARM_H_
-#define BERTH_SERVICES_PROCESS_HISTORY_ALARM_H_
+#ifndef BERTH_SERVICES_LOG_HISTORY_ALARM_H_
+#define BERTH_SERVICES_LOG_HISTORY_ALARM_H_
 
 #include "absl/strings/string_view.h"
 #include "placement/values/types.h"
@@ -17,4 +17,4 @@ void AlarmOfHistory(absl::string_view client, placement::Revision seen, placemen
 
 }  // namespace berth::services
 
-#endif  // BERTH_SERVICES_PROCESS_HISTORY_ALARM_H_
+#endif  // BERTH_SERVICES_LOG_HISTORY_ALARM_H_

@@ -1,5 +1,5 @@
 // What log lines look like.
-#include "services/process/log.h"
+#include "services/log/log.h"
 
 #include <gtest/gtest.h>
 

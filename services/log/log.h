@@ -3,8 +3,8 @@
 // Every line has `ts` (RFC 3339, UTC), `level` and `msg`; lines about requests also have
 // request_id, peer, method, code, duration_ms and omitted (LinePace). Process-wide and thread-safe.
 // Before StartLog is called, lines are text, and levels below kInfo are not written.
-#ifndef BERTH_SERVICES_PROCESS_LOG_H_
-#define BERTH_SERVICES_PROCESS_LOG_H_
+#ifndef BERTH_SERVICES_LOG_LOG_H_
+#define BERTH_SERVICES_LOG_LOG_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -75,4 +75,4 @@ class LinePace {
 
 }  // namespace berth::services
 
-#endif  // BERTH_SERVICES_PROCESS_LOG_H_
+#endif  // BERTH_SERVICES_LOG_LOG_H_

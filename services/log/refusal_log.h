@@ -4,15 +4,15 @@
 // A caller decides how often it is refused. So each caller gets at most one line a second for each
 // reason, with the number of refusals that got none. The log and the memory are bounded, however
 // many callers there are (LinePace). Thread-safe.
-#ifndef BERTH_SERVICES_PROCESS_REFUSAL_LOG_H_
-#define BERTH_SERVICES_PROCESS_REFUSAL_LOG_H_
+#ifndef BERTH_SERVICES_LOG_REFUSAL_LOG_H_
+#define BERTH_SERVICES_LOG_REFUSAL_LOG_H_
 
 #include <string>
 
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
 #include "placement/ground/boot_clock.h"
-#include "services/process/log.h"
+#include "services/log/log.h"
 
 namespace berth::services {
 
@@ -47,4 +47,4 @@ class RefusalLog {
 
 }  // namespace berth::services
 
-#endif  // BERTH_SERVICES_PROCESS_REFUSAL_LOG_H_
+#endif  // BERTH_SERVICES_LOG_REFUSAL_LOG_H_
