@@ -160,15 +160,20 @@ TEST_F(TrackerDayTest, WhatAProviderKeepsCounts) {
   placement::ProviderConfig config;
   config.id = command_.providers[2].id;
   config.name = "p2";
-  config.traits.resize(10);
-  config.aggregates.resize(20);
+  placement::Changes changes;
+  for (uint32_t i = 1; i <= 10; ++i) {
+    config.traits.push_back(placement::TraitId{i});
+    changes.push_back(placement::TraitPut{placement::TraitId{i}, absl::StrCat("HW_", i)});
+  }
+  for (uint64_t i = 1; i <= 20; ++i) config.aggregates.push_back({Uuid{9, i}});
   auto node = std::make_shared<placement::NodeRecord>();
   node->id = command_.node;
   node->name = node->host = "h1";
   node->reported.resize(5);
-  state_.Apply(
-      {placement::ProviderPut{std::make_shared<const placement::ProviderConfig>(std::move(config))},
-       placement::NodePut{node}});
+  changes.push_back(
+      placement::ProviderPut{std::make_shared<const placement::ProviderConfig>(std::move(config))});
+  changes.push_back(placement::NodePut{node});
+  state_.Apply(changes);
   ASSERT_TRUE(Begin().ok());
   EXPECT_EQ(Used().fact_bytes, kBytes + 10 * 4 + 20 * 16);
   EXPECT_EQ(Used().nodes, 0);
