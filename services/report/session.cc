@@ -158,7 +158,7 @@ void ReportSession::HandleReport(const absl::Status& form) {
   const StatePtr state = sessions_->ledger()->Newest();
   absl::StatusOr<ApplyReport> report = CommandOf(*state, *hello_, form, message);
   absl::Status refusal = report.status();
-  if (report.ok()) refusal = day_.Begin(identity_, *state, *message, &*report);
+  if (report.ok()) refusal = day_.Begin(identity_, *state, *hello_, *message, &*report);
   if (!refusal.ok()) {
     pb::SessionResponse response;
     SetRevision(state->position().revision, response.mutable_revision());

@@ -4,6 +4,7 @@
 #include <string>
 #include <variant>
 
+#include "placement/commands/node_providers.h"
 #include "placement/ground/boot_clock.h"
 #include "placement/values/catalog.h"
 #include "placement/values/refusal.h"
@@ -40,23 +41,27 @@ void TellReached(const TrackerIdentity& identity, const absl::Status& status) {
 
 // About as many bytes as the ledger writes for the report. The account counts whole, since it is
 // written whole with each report, and so does the list of the node's reported providers. What a named
-// provider keeps of traits and aggregates counts, too.
-int64_t BytesOf(const State& state, const placement::v1::Report& report,
+// provider keeps of traits and aggregates counts, too. Of other nodes and their providers nothing
+// counts: the report will be refused, and the tracker could read from the bytes what there is.
+int64_t BytesOf(const State& state, const HelloFacts& hello, const placement::v1::Report& report,
                 const ApplyReport& command) {
   size_t bytes = kReportBytes + command.node_name.size() + command.digest.size() +
                  command.sums.storage_id.size() + command.account.size();
   if (command.facts != nullptr) bytes += command.facts->size();
   for (const auto& provider : report.providers()) bytes += provider.ByteSizeLong();
   for (const auto& held : report.allocations()) bytes += held.ByteSizeLong();
+  bytes += kReportedBytes * command.providers.size();
+  if (!MayReport(state, hello, command.node)) return static_cast<int64_t>(bytes);
+  placement::NodeProviders own(state, command.node);
   for (const ReportedProvider& provider : command.providers) {
-    const auto place = state.FindProvider(provider.id);
-    if (!place) continue;
-    bytes += kTraitBytes * place->config().traits.size();
-    if (!provider.aggregates) bytes += kAggregateBytes * place->config().aggregates.size();
+    if (!own.Contains(provider.id)) continue;
+    const placement::ProviderConfig& config = state.FindProvider(provider.id)->config();
+    bytes += kTraitBytes * config.traits.size();
+    if (!provider.aggregates) bytes += kAggregateBytes * config.aggregates.size();
   }
   const auto* const node = state.nodes().Find(command.node);
-  const size_t kept = command.complete || node == nullptr ? 0 : (*node)->reported.size();
-  return static_cast<int64_t>(bytes + kReportedBytes * (kept + command.providers.size()));
+  if (!command.complete && node != nullptr) bytes += kReportedBytes * (*node)->reported.size();
+  return static_cast<int64_t>(bytes);
 }
 
 // How many names of the report the catalog does not have; a name that occurs twice counts twice.
@@ -75,10 +80,10 @@ int64_t NewNamesOf(const State& state, const ApplyReport& command) {
 }
 
 // The most that the command may bring.
-DailyAmounts NeedOf(const State& state, const placement::v1::Report& report,
-                    const ApplyReport& command) {
+DailyAmounts NeedOf(const State& state, const HelloFacts& hello,
+                    const placement::v1::Report& report, const ApplyReport& command) {
   DailyAmounts need;
-  need.fact_bytes = BytesOf(state, report, command);
+  need.fact_bytes = BytesOf(state, hello, report, command);
   need.names = NewNamesOf(state, command);
   // The ledger refuses a report that gives a generation to a new provider, or none to another.
   need.providers = std::count_if(
@@ -126,10 +131,11 @@ void TrackerDay::Begin(const TrackerIdentity& identity, placement::RegisterServi
 }
 
 absl::Status TrackerDay::Begin(const TrackerIdentity& identity, const State& state,
-                               const placement::v1::Report& report, ApplyReport* command) {
+                               const HelloFacts& hello, const placement::v1::Report& report,
+                               ApplyReport* command) {
   grant_.reset();
   if (!IsLimited(identity)) return absl::OkStatus();
-  const DailyAmounts need = NeedOf(state, report, *command);
+  const DailyAmounts need = NeedOf(state, hello, report, *command);
   grant_ = policy_->TakeDaily(identity.Actor(), need, placement::BootNow());
   if (!grant_) return absl::OkStatus();
   const DailyAmounts& left = grant_->left;

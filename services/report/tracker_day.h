@@ -22,6 +22,7 @@
 #include "placement/commands/decision.h"
 #include "placement/state/state.h"
 #include "services/access/policy.h"
+#include "services/report/messages.h"
 #include "services/report/tracker_identity.h"
 
 namespace berth::services {
@@ -35,9 +36,11 @@ class TrackerDay {
   void Begin(const TrackerIdentity& identity, placement::RegisterService* service);
   // Sets command->left, and Settle must be called when `command` is decided. Or RESOURCE_EXHAUSTED /
   // DAILY_LIMIT_REACHED if the bytes of the report are more than is left; then nothing is counted.
-  // `command`: made of `report` with `state`.
+  // `command`: made of `report` with `state` and `hello`, the tracker's last Hello. What is counted
+  // tells nothing of nodes that the tracker may not report (MayReport), nor of their providers.
   absl::Status Begin(const TrackerIdentity& identity, const placement::State& state,
-                     const placement::v1::Report& report, placement::ApplyReport* command);
+                     const HelloFacts& hello, const placement::v1::Report& report,
+                     placement::ApplyReport* command);
   // To be called with the decision about the last command that Begin has seen.
   void Settle(const TrackerIdentity& identity, const placement::Decision& decision);
 

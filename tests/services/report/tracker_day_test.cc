@@ -2,6 +2,7 @@
 #include "services/report/tracker_day.h"
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -46,6 +47,8 @@ class TrackerDayTest : public ::testing::Test {
     rules.rules.daily["tracker"] = kDay;
     policy_.Put(std::move(rules));
     EXPECT_TRUE(identity_.Hear(ServiceOfH1()).ok());
+    hello_.service = ServiceOfH1();
+    hello_.identified = true;
     // A new node with two new providers, and four names that are new, one of them twice.
     report_.set_kind(pb::REPORT_KIND_SNAPSHOT);
     command_.node = ProviderId{Uuid{3, 1}};
@@ -65,7 +68,26 @@ class TrackerDayTest : public ::testing::Test {
   }
   static constexpr int64_t kBytes = 256 + 6 + 100 + 200 + 3 * 4 + 3 * 24;
 
-  absl::Status Begin() { return day_.Begin(identity_, state_, report_, &command_); }
+  absl::Status Begin() { return day_.Begin(identity_, state_, hello_, report_, &command_); }
+  // Records the provider `at` of the report, with 10 traits and 20 aggregates. `is_node`: also as a
+  // node of `host` with 5 reported providers.
+  void Record(size_t at, const std::string& host, std::optional<ProviderId> parent, bool is_node) {
+    placement::ProviderConfig config;
+    config.id = command_.providers[at].id;
+    config.name = absl::StrCat("p", at);
+    config.parent = parent;
+    config.traits.resize(10);
+    config.aggregates.resize(20);
+    placement::Changes changes = {
+        placement::ProviderPut{std::make_shared<const placement::ProviderConfig>(config)}};
+    auto node = std::make_shared<placement::NodeRecord>();
+    node->id = config.id;
+    node->name = config.name;
+    node->host = host;
+    node->reported.resize(5);
+    if (is_node) changes.push_back(placement::NodePut{node});
+    state_.Apply(changes);
+  }
   // What of the day is used.
   DailyAmounts Used() {
     const placement::BootTime now = placement::BootNow();
@@ -87,6 +109,7 @@ class TrackerDayTest : public ::testing::Test {
   TrackerIdentity identity_{TrackerCertificate{.host = "h1"}};
   TrackerDay day_{&policy_};
   State state_;
+  HelloFacts hello_;
   pb::Report report_;
   ApplyReport command_;
 };
@@ -157,31 +180,39 @@ TEST_F(TrackerDayTest, AReportOfTooManyBytesIsRefusedAtOnce) {
 // A provider that has many traits and aggregates is written whole for each change of it, and so is
 // the list of a node's providers.
 TEST_F(TrackerDayTest, WhatAProviderKeepsCounts) {
-  placement::ProviderConfig config;
-  config.id = command_.providers[2].id;
-  config.name = "p2";
-  placement::Changes changes;
-  for (uint32_t i = 1; i <= 10; ++i) {
-    config.traits.push_back(placement::TraitId{i});
-    changes.push_back(placement::TraitPut{placement::TraitId{i}, absl::StrCat("HW_", i)});
-  }
-  for (uint64_t i = 1; i <= 20; ++i) config.aggregates.push_back({Uuid{9, i}});
-  auto node = std::make_shared<placement::NodeRecord>();
-  node->id = command_.node;
-  node->name = node->host = "h1";
-  node->reported.resize(5);
-  changes.push_back(
-      placement::ProviderPut{std::make_shared<const placement::ProviderConfig>(std::move(config))});
-  changes.push_back(placement::NodePut{node});
-  state_.Apply(changes);
+  Record(0, "h1", std::nullopt, true);
+  Record(2, "h1", command_.providers[0].id, false);
   ASSERT_TRUE(Begin().ok());
-  EXPECT_EQ(Used().fact_bytes, kBytes + 10 * 4 + 20 * 16);
+  EXPECT_EQ(Used().fact_bytes, kBytes + 2 * (10 * 4 + 20 * 16));
   EXPECT_EQ(Used().nodes, 0);
   day_.Settle(identity_, placement::OnlyStatus(absl::UnavailableError("")));
   command_.complete = false;
+  command_.providers[0].aggregates.emplace();
   command_.providers[2].aggregates.emplace();
   ASSERT_TRUE(Begin().ok());
-  EXPECT_EQ(Used().fact_bytes, kBytes + 10 * 4 + 5 * 24);  // aggregates are in the message
+  EXPECT_EQ(Used().fact_bytes, kBytes + 2 * 10 * 4 + 5 * 24);  // aggregates are in the message
+}
+
+// So a tracker cannot read from what is left of its day which nodes and providers others have.
+TEST_F(TrackerDayTest, WhatOtherNodesKeepDoesNotCount) {
+  command_.complete = false;
+  for (const bool is_node : {false, true}) {
+    for (const std::string host : {"h2", "h1"}) {
+      state_ = State();
+      // The other node, or a provider that no node has; then the node itself, beside others.
+      const bool is_own = host == "h1";
+      Record(is_own ? 2 : 0, "h2", std::nullopt, is_node);
+      if (is_own) Record(0, "h1", std::nullopt, true);
+      ASSERT_TRUE(Begin().ok());
+      const int64_t own = is_own ? 10 * 4 + 20 * 16 + 5 * 24 : 0;
+      EXPECT_EQ(Used().fact_bytes, kBytes + own) << host << is_node;
+      day_.Settle(identity_, placement::OnlyStatus(absl::UnavailableError("")));
+    }
+  }
+  // A node of another host below the tracker's own.
+  Record(2, "h2", command_.providers[0].id, true);
+  ASSERT_TRUE(Begin().ok());
+  EXPECT_EQ(Used().fact_bytes, kBytes + 10 * 4 + 20 * 16 + 5 * 24);
 }
 
 TEST_F(TrackerDayTest, AServiceIsChargedIfItIsNew) {
@@ -205,12 +236,12 @@ TEST_F(TrackerDayTest, WhoIsNotIdentifiedHasNoDay) {
   TrackerIdentity nobody{TrackerCertificate{}};
   ASSERT_TRUE(nobody.Hear(ServiceOfH1()).ok());
   command_.account.resize(5000);
-  EXPECT_TRUE(day_.Begin(nobody, state_, report_, &command_).ok());
+  EXPECT_TRUE(day_.Begin(nobody, state_, hello_, report_, &command_).ok());
   EXPECT_EQ(command_.left.names, DailyLeft::kNoLimit);
   day_.Settle(nobody, Applied({}));
   EXPECT_EQ(policy_.days(), 0u);
   TrackerDay free(nullptr);
-  EXPECT_TRUE(free.Begin(identity_, state_, report_, &command_).ok());
+  EXPECT_TRUE(free.Begin(identity_, state_, hello_, report_, &command_).ok());
   policy_.Put({});
   EXPECT_TRUE(Begin().ok());
   EXPECT_EQ(command_.left.providers, DailyLeft::kNoLimit);
