@@ -108,9 +108,9 @@ void NodeAudits::Acknowledge(int64_t sequence, const std::map<Uuid, int64_t>& ge
   if (state_->records && state_->records->limits != before) NoteChange(now);
 }
 
-bool NodeAudits::Reject(int64_t sequence, bool again,
+bool NodeAudits::Reject(int64_t sequence, Refused how,
                         std::optional<std::vector<KnownProvider>> tree, MonotonicTime now) {
-  const std::optional<bool> may_go_on = reports_->Reject(sequence, again);
+  const std::optional<bool> may_go_on = reports_->Reject(sequence, how);
   if (may_go_on && tree) {
     if (!state_->records) state_->records.emplace();
     state_->records->tree = *std::move(tree);

@@ -138,17 +138,18 @@ void NodeReports::Acknowledge(int64_t sequence, const std::map<Uuid, int64_t>& g
   NoteSettled(now);
 }
 
-std::optional<bool> NodeReports::Reject(int64_t sequence, bool again) {
+std::optional<bool> NodeReports::Reject(int64_t sequence, Refused how) {
   const std::optional<Outbox::Outgoing> flight = outbox_.in_flight();
-  if (!outbox_.Reject(sequence, again)) return std::nullopt;
+  if (!outbox_.Reject(sequence, how)) return std::nullopt;
+  if (how != Refused::kForGood) return true;
   const Report& refused = flight->audit->report;
   // Placement does not say which one of several consumers it refused.
-  if (!again && refused.holdings.size() > 1) heals_singly_ = true;
-  if (!again && refused.holdings.size() == 1) {
+  if (refused.holdings.size() > 1) heals_singly_ = true;
+  if (refused.holdings.size() == 1) {
     const WantedHolding& holding = refused.holdings[0];
     refused_holdings_.emplace(holding.consumer_uuid, holding.generation);
   }
-  return again || !refused.moves_resources;
+  return !refused.moves_resources;
 }
 
 }  // namespace berth::tracker

@@ -87,15 +87,15 @@ class NodeReports {
   // Returns the report to send now: see Outbox::Next. If one is to be sent, an audit that waits is
   // offered before.
   std::optional<Outbox::Outgoing> Next(MonotonicTime now);
-  // To be called when placement has refused the report `sequence`. `again`: see Outbox::Reject;
-  // false: placement refused for good. Returns nothing, and changes nothing, if that report is not
-  // in flight. Returns false if placement refused for good to move resources (T-197), else true.
+  // To be called when placement has refused the report `sequence`. Returns nothing, and changes
+  // nothing, if that report is not in flight. Returns false if placement refused for good to move
+  // resources (T-197), else true.
   //
   // If the report had allocations (Report::holdings) and was refused for good, audits until the
   // next Welcome leave allocations out of reports that move no resources. If it had those of one
   // consumer, these are left out while the consumer's generation stays. If it had those of several,
   // a report has those of one consumer at most: placement does not say which ones it refused.
-  std::optional<bool> Reject(int64_t sequence, bool again);
+  std::optional<bool> Reject(int64_t sequence, Refused how);
 
  private:
   // Offers the newest audit to the outbox. `pass` and `repair`: see Outbox::Offer.

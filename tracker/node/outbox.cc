@@ -44,7 +44,8 @@ std::optional<Outbox::Outgoing> Outbox::Next() {
   report.digest = newest_digest_;
   report.audit = newest_;
   if (!report.snapshot) report.base = acknowledged_;
-  if (repair_wanted_ && !news) ++tries_in_a_row_;
+  report.repairs = repair_wanted_ && !news;
+  if (report.repairs) ++tries_in_a_row_;
   ++reports_sent_;
   in_flight_ = report;
   return report;
@@ -87,10 +88,13 @@ bool Outbox::Acknowledge(int64_t sequence) {
   return true;
 }
 
-bool Outbox::Reject(int64_t sequence, bool again) {
+bool Outbox::Reject(int64_t sequence, Refused how) {
   if (!in_flight_ || in_flight_->sequence != sequence) return false;
   ++reports_rejected_;
-  tries_in_a_row_ = again ? tries_in_a_row_ + 1 : kTriesInARowMax;
+  if (how == Refused::kForGood) tries_in_a_row_ = kTriesInARowMax;
+  if (how == Refused::kAgain) ++tries_in_a_row_;
+  // Next counted a repairing report; a pass may have begun the count anew since.
+  if (how == Refused::kLater && in_flight_->repairs && tries_in_a_row_ > 0) --tries_in_a_row_;
   sequence_ = sequence - 1;  // not applied: the next report takes its number
   in_flight_.reset();
   return true;

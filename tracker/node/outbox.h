@@ -11,9 +11,10 @@
 //      apart from those that placement refused. A delta is based on the last acknowledged report.
 //   3. A report that is equal to the last acknowledged report is sent only if placement wants a
 //      snapshot (kSendAll), or if `repair` was set in Offer: then it is a repairing report.
-//   4. Repairing reports, and refusals after which another report may follow, are counted together
-//      since the last audit of a pass. After four of them, or after any other refusal, no report is
-//      sent before the next audit of a pass (T-229).
+//   4. Repairing reports, and refusals after which another report may follow (kAgain), are counted
+//      together since the last audit of a pass. After four of them, or after a refusal for good, no
+//      report is sent before the next audit of a pass (T-229). A report that is refused until later
+//      (kLater) is not counted, also if it repairs.
 #ifndef BERTH_TRACKER_NODE_OUTBOX_H_
 #define BERTH_TRACKER_NODE_OUTBOX_H_
 
@@ -36,6 +37,13 @@ enum class Standing {
   kRefused,  // the node's identity contradicts the records: as for kNone (T-20)
 };
 
+// What a refusal of a report says about the next report.
+enum class Refused {
+  kForGood,  // an equal one would be refused, too
+  kAgain,    // it may be sent before the next pass, within invariant 4 of Outbox
+  kLater,    // it may be sent whenever the caller asks for it: the caller paces it
+};
+
 class Outbox {
  public:
   static constexpr int kTriesInARowMax = 4;  // see invariant 4
@@ -43,6 +51,7 @@ class Outbox {
   struct Outgoing {
     int64_t sequence = 0;
     bool snapshot = false;
+    bool repairs = false;  // it is a repairing report
     std::string digest;
     std::shared_ptr<const Audit> audit;
     std::shared_ptr<const Audit> base;  // of a delta: what it is based on; null: a snapshot
@@ -70,10 +79,9 @@ class Outbox {
   // To be called when placement has applied the report `sequence`. Returns false, and changes
   // nothing, if that report is not in flight.
   bool Acknowledge(int64_t sequence);
-  // To be called when placement has refused the report `sequence`. `again`: another report may be
-  // sent before the next pass, within invariant 4. Returns false, and changes nothing, if that
-  // report is not in flight.
-  bool Reject(int64_t sequence, bool again);
+  // To be called when placement has refused the report `sequence`. Returns false, and changes
+  // nothing, if that report is not in flight.
+  bool Reject(int64_t sequence, Refused how);
   // To be called when the session has ended. No report is in flight afterwards: the next Welcome
   // says whether the last one was applied.
   void Disconnect();

@@ -188,9 +188,12 @@ void UplinkSession::HearReject(const v1::Reject& reject) {
   if (daily) not_before_[node] = Clock::now() + DailyPause(*node);
   std::optional<std::vector<KnownProvider>> tree;
   if (conflict) tree = ReadProviders(reject.providers(), UuidOrNil(reject.node_uuid()));
+  // not_before_ paces the reports after a daily limit, which may last longer than four tries.
+  const Refused how = daily                      ? Refused::kLater
+                      : conflict || later || gap ? Refused::kAgain
+                                                 : Refused::kForGood;
   const bool tolerable = node->Audits([&](NodeAudits* audits) {
-    return audits->Reject(reject.sequence(), conflict || later || gap || daily, std::move(tree),
-                          Clock::now());
+    return audits->Reject(reject.sequence(), how, std::move(tree), Clock::now());
   });
   if (gap) node->Reports([](NodeReports* reports) { reports->OrderSnapshot(); });
   if (conflict || later || gap) return;
