@@ -6,6 +6,7 @@
 
 #include "placement/commands/node_providers.h"
 #include "placement/ground/boot_clock.h"
+#include "placement/ground/status_macros.h"
 #include "placement/values/catalog.h"
 #include "placement/values/refusal.h"
 #include "services/log/log.h"
@@ -144,6 +145,7 @@ absl::Status TrackerDay::Begin(const TrackerIdentity& identity, const State& sta
   if (!status.ok()) {
     policy_->GiveBackDaily(identity.Actor(), grant_->taken, grant_->at);
     grant_.reset();
+    BERTH_RETURN_IF_ERROR(identity.CheckRecorded(state));
     TellReached(identity, status);
     return status;
   }

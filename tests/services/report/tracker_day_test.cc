@@ -88,6 +88,13 @@ class TrackerDayTest : public ::testing::Test {
     if (is_node) changes.push_back(placement::NodePut{node});
     state_.Apply(changes);
   }
+  void RecordService(Uuid incarnation) {
+    auto service = std::make_shared<placement::ServiceRecord>();
+    service->host = "h1";
+    service->binary = "berth-tracker";
+    service->incarnation = incarnation;
+    state_.Apply({placement::ServicePut{service}});
+  }
   // What of the day is used.
   DailyAmounts Used() {
     const placement::BootTime now = placement::BootNow();
@@ -157,6 +164,7 @@ TEST_F(TrackerDayTest, AnUnknownOutcomeCounts) {
 }
 
 TEST_F(TrackerDayTest, AReportOfTooManyBytesIsRefusedAtOnce) {
+  RecordService(ServiceOfH1().incarnation);
   command_.account.resize(300);
   ASSERT_TRUE(Begin().ok());
   day_.Settle(identity_, Applied({}));
@@ -171,6 +179,11 @@ TEST_F(TrackerDayTest, AReportOfTooManyBytesIsRefusedAtOnce) {
   EXPECT_EQ(refusal->items[0].at("field"), "report");
   EXPECT_EQ(refusal->items[0].at("requested"), absl::StrCat(kBytes + 200));
   EXPECT_EQ(refusal->items[0].at("left"), absl::StrCat(kDay.fact_bytes - kBytes - 200));
+  EXPECT_EQ(Used(), before);
+  RecordService(Uuid{1, 2});
+  EXPECT_EQ(placement::RefusalOf(Begin())->reason, "TRACKER_FENCED");
+  state_ = State();
+  EXPECT_EQ(placement::RefusalOf(Begin())->reason, "SERVICE_NOT_REGISTERED");
   EXPECT_EQ(Used(), before);
   command_.account.clear();
   command_.facts = nullptr;
