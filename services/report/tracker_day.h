@@ -3,7 +3,8 @@
 //
 // Begin takes from the day what a command may need. Settle gives back what the outcome did not need.
 // So the streams of one identity together bring no more than its day allows, also at the same time.
-// A tracker without a certificate has no identity, and no day.
+// A tracker without a certificate has no identity, and no day. Only reports and new services count:
+// without its other messages a tracker could neither claim nor start again.
 //
 // A report that is repeated, overtaken or refused brings nothing new. Its bytes count all the same,
 // because the ledger had to decide it, with two exceptions: a report that a daily limit refuses, and

@@ -180,6 +180,36 @@ TEST_F(DailyLimitSessionTest, OnlyNewServicesAreCounted) {
   EXPECT_EQ(runner_.ledger().Newest()->services().Find({"h1", "another"}), nullptr);
 }
 
+// A used-up day stops neither a restart nor what keeps guests away from the host.
+TEST_F(DailyLimitSessionTest, OnlyReportsAndNewServicesAreCounted) {
+  DailyAmounts limits;
+  limits.services = 1;
+  Limit(limits);
+  ReportSessions sessions(&runner_.ledger(), &workers_, &recorder_, settings_);
+  const Settled settled(this);
+  PlayedTracker tracker(&sessions, "h1", node_, {.host = "h1"});
+  ASSERT_TRUE(tracker.SayHello());
+  ASSERT_TRUE(tracker.Next().has_welcome());
+  EXPECT_TRUE(Report(tracker, ReportOf({})).starts_with("facts_mib "));
+  const auto service = [this] {
+    return **runner_.ledger().Newest()->services().Find({"h1", "berth-tracker"});
+  };
+  pb::SessionRequest hello;
+  hello.mutable_hello()->set_host("h1");
+  hello.mutable_hello()->set_binary("berth-tracker");
+  hello.mutable_hello()->set_incarnation(tracker.incarnation);
+  hello.mutable_hello()->set_machine_id("m");
+  hello.mutable_hello()->set_version("2.0");
+  ASSERT_TRUE(tracker.Say(hello));
+  ASSERT_TRUE(tracker.Next().has_welcome());
+  EXPECT_EQ(service().version, "2.0");
+  pb::SessionRequest readiness;
+  readiness.mutable_readiness()->set_ready(false);
+  readiness.mutable_readiness()->set_reason("no disk");
+  ASSERT_TRUE(tracker.Say(readiness));
+  EXPECT_TRUE(placement::LedgerRunner::Eventually([&] { return service().disabled; }));
+}
+
 TEST_F(DailyLimitSessionTest, WhoHasNoCertificateHasNoDay) {
   Limit(DailyAmounts());
   ReportSessions sessions(&runner_.ledger(), &workers_, &recorder_, settings_);
