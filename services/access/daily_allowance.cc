@@ -12,6 +12,7 @@ DailyGrant DailyUse::Take(const DailyAmounts& limits, const DailyAmounts& wanted
   }
   DailyGrant grant;
   grant.at = now;
+  grant.limits = limits;
   for (const DailyKind& kind : kDailyKinds) {
     const int64_t limit = limits.*kind.amount;
     int64_t& used = used_.*kind.amount;

@@ -49,6 +49,7 @@ inline constexpr int64_t kDailyLimitMax = 1'000'000'000;
 struct DailyGrant {
   DailyAmounts taken;           // what counts as used
   DailyAmounts left;            // what may be brought: `taken`, or kNoDailyLimit without a limit
+  DailyAmounts limits;          // of the whole day
   placement::BootTime at = {};  // when it was taken
 };
 

@@ -99,8 +99,8 @@ void ReportSession::HandleHello() {
   day_.Begin(identity_, &facts->service);
   const auto hello = std::make_shared<const HelloFacts>(*std::move(facts));
   Submit(hello->service, [this, hello](const Decision& decision) {
-    day_.Settle(identity_, decision);
-    if (!decision.status.ok()) return End(decision.status);
+    const absl::Status status = day_.Settle(identity_, decision);
+    if (!status.ok()) return End(status);
     // A worker looks up the nodes: with ten thousand trackers this would take too long on the
     // ledger's answering thread.
     const auto welcome = [self = shared_from_this(), hello, decision] {
@@ -179,7 +179,7 @@ void ReportSession::HandleReport(const absl::Status& form) {
 
 void ReportSession::SettleReport(ProviderId node, const Decision& decision) {
   const pb::Report& report = traffic_.incoming().report();
-  day_.Settle(identity_, decision);
+  const absl::Status told = day_.Settle(identity_, decision);
   const StatePtr state = sessions_->ledger()->Newest();
   const absl::Status ending = identity_.EndingOf(*state, decision.status);
   if (!ending.ok()) return End(ending);
@@ -202,7 +202,7 @@ void ReportSession::SettleReport(ProviderId node, const Decision& decision) {
   } else if (has_gap) {
     response.mutable_snapshot_order()->set_node_uuid(node.ToString());
   } else {
-    FillReject(*state, node, report, Logged(identity_, decision.status), response.mutable_reject());
+    FillReject(*state, node, report, Logged(identity_, told), response.mutable_reject());
   }
   traffic_.Send(std::move(response));
   if (push_all) {

@@ -3,7 +3,10 @@
 #include <algorithm>
 #include <string>
 #include <variant>
+#include <vector>
 
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
 #include "placement/commands/node_providers.h"
 #include "placement/ground/boot_clock.h"
 #include "placement/ground/status_macros.h"
@@ -28,6 +31,28 @@ constexpr size_t kReportBytes = 256;
 constexpr size_t kTraitBytes = 4;
 constexpr size_t kAggregateBytes = 16;
 constexpr size_t kReportedBytes = 24;
+
+// `refused`, a DAILY_LIMIT_REACHED. If it asks for more than `limits`, those of a whole day, the
+// message says so, because no later try helps.
+absl::Status WithWholeDay(const absl::Status& refused, const DailyAmounts& limits) {
+  const std::vector<placement::FaultItem> items = placement::RefusalOf(refused)->items;
+  std::vector<std::string> exceeded;
+  for (const placement::FaultItem& item : items) {
+    int64_t requested = 0;
+    if (!absl::SimpleAtoi(item.at("requested"), &requested)) continue;
+    for (const DailyKind& kind : kDailyKinds) {
+      if (item.at("limit") != kind.key || requested <= limits.*kind.amount) continue;
+      exceeded.emplace_back(kind.key);
+    }
+  }
+  if (exceeded.empty()) return refused;
+  return placement::Refuse(
+      refused.code(), kReached,
+      absl::StrCat(
+          refused.message(), "; it will be refused until an operator raises the limit, ",
+          "since it alone needs more than a whole day has, of: ", placement::ListOf(exceeded)),
+      items);
+}
 
 // A tracker that tries again and again has one line a minute, which says how often it tried.
 void TellReached(const TrackerIdentity& identity, const absl::Status& status) {
@@ -140,9 +165,10 @@ absl::Status TrackerDay::Begin(const TrackerIdentity& identity, const State& sta
   grant_ = policy_->TakeDaily(identity.Actor(), need, placement::BootNow());
   if (!grant_) return absl::OkStatus();
   const DailyAmounts& left = grant_->left;
-  const absl::Status status =
+  const absl::Status lacks =
       placement::CheckDaily({{"facts_mib", "report", need.fact_bytes, left.fact_bytes}});
-  if (!status.ok()) {
+  if (!lacks.ok()) {
+    const absl::Status status = WithWholeDay(lacks, grant_->limits);
     policy_->GiveBackDaily(identity.Actor(), grant_->taken, grant_->at);
     grant_.reset();
     BERTH_RETURN_IF_ERROR(identity.CheckRecorded(state));
@@ -153,9 +179,13 @@ absl::Status TrackerDay::Begin(const TrackerIdentity& identity, const State& sta
   return absl::OkStatus();
 }
 
-void TrackerDay::Settle(const TrackerIdentity& identity, const Decision& decision) {
-  if (!grant_) return;
-  if (HasReason(decision.status, kReached)) TellReached(identity, decision.status);
+absl::Status TrackerDay::Settle(const TrackerIdentity& identity, const Decision& decision) {
+  if (!grant_) return decision.status;
+  absl::Status told = decision.status;
+  if (HasReason(told, kReached)) {
+    told = WithWholeDay(told, grant_->limits);
+    TellReached(identity, told);
+  }
   DailyAmounts unused = grant_->taken;
   const DailyAmounts brought = BroughtBy(decision, grant_->taken);
   for (const DailyKind& kind : kDailyKinds) {
@@ -163,6 +193,7 @@ void TrackerDay::Settle(const TrackerIdentity& identity, const Decision& decisio
   }
   policy_->GiveBackDaily(identity.Actor(), unused, grant_->at);
   grant_.reset();
+  return told;
 }
 
 }  // namespace berth::services

@@ -44,8 +44,10 @@ class TrackerDay {
   absl::Status Begin(const TrackerIdentity& identity, const placement::State& state,
                      const HelloFacts& hello, const placement::v1::Report& report,
                      placement::ApplyReport* command);
-  // To be called with the decision about the last command that Begin has seen.
-  void Settle(const TrackerIdentity& identity, const placement::Decision& decision);
+  // To be called with the decision about the last command that Begin has seen. Returns the status of
+  // the decision as the tracker shall be told it: if the command alone needs more than a whole day
+  // has, the message says so, as does that of Begin.
+  absl::Status Settle(const TrackerIdentity& identity, const placement::Decision& decision);
 
  private:
   bool IsLimited(const TrackerIdentity& identity) const;

@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "gtest/gtest.h"
 #include "placement/ground/boot_clock.h"
@@ -88,6 +89,9 @@ class TrackerDayTest : public ::testing::Test {
     if (is_node) changes.push_back(placement::NodePut{node});
     state_.Apply(changes);
   }
+  void Settle(const TrackerIdentity& identity, const Decision& decision) {
+    told_ = day_.Settle(identity, decision);
+  }
   void RecordService(Uuid incarnation) {
     auto service = std::make_shared<placement::ServiceRecord>();
     service->host = "h1";
@@ -108,7 +112,7 @@ class TrackerDayTest : public ::testing::Test {
   }
   DailyAmounts UsedAfter(const Decision& decision) {
     EXPECT_TRUE(Begin().ok());
-    day_.Settle(identity_, decision);
+    Settle(identity_, decision);
     return Used();
   }
 
@@ -117,6 +121,7 @@ class TrackerDayTest : public ::testing::Test {
   TrackerDay day_{&policy_};
   State state_;
   HelloFacts hello_;
+  absl::Status told_;  // what the last Settle returned
   pb::Report report_;
   ApplyReport command_;
 };
@@ -163,11 +168,31 @@ TEST_F(TrackerDayTest, AnUnknownOutcomeCounts) {
   EXPECT_EQ(UsedAfter(decision), (DailyAmounts{kBytes, 5, 2, 1, 0}));
 }
 
+// It is refused for ever, and the tracker must be told that waiting does not help.
+TEST_F(TrackerDayTest, WhatAloneExceedsAWholeDayIsTold) {
+  constexpr char kAlone[] = "needs more than a whole day has, of: ";
+  RecordService(ServiceOfH1().incarnation);
+  Decision decision;
+  decision.status = placement::CheckDaily(
+      {{"names", "providers", 11, 5}, {"providers", "providers", 10, 2}, {"nodes", "node", 1, 0}});
+  ASSERT_TRUE(Begin().ok());
+  Settle(identity_, decision);
+  EXPECT_TRUE(absl::EndsWith(told_.message(), absl::StrCat(kAlone, "names"))) << told_;
+  EXPECT_EQ(placement::RefusalOf(told_)->reason, "DAILY_LIMIT_REACHED");
+  EXPECT_EQ(placement::RefusalOf(told_)->items, placement::RefusalOf(decision.status)->items);
+  decision.status = placement::CheckDaily({{"names", "providers", 10, 5}});
+  ASSERT_TRUE(Begin().ok());
+  Settle(identity_, decision);
+  EXPECT_EQ(told_, decision.status) << "the next day has enough";
+  command_.account.resize(2000);
+  EXPECT_TRUE(absl::EndsWith(Begin().message(), absl::StrCat(kAlone, "facts_mib")));
+}
+
 TEST_F(TrackerDayTest, AReportOfTooManyBytesIsRefusedAtOnce) {
   RecordService(ServiceOfH1().incarnation);
   command_.account.resize(300);
   ASSERT_TRUE(Begin().ok());
-  day_.Settle(identity_, Applied({}));
+  Settle(identity_, Applied({}));
   const DailyAmounts before = Used();
   const absl::Status refused = Begin();
   EXPECT_EQ(refused.code(), absl::StatusCode::kResourceExhausted);
@@ -198,7 +223,7 @@ TEST_F(TrackerDayTest, WhatAProviderKeepsCounts) {
   ASSERT_TRUE(Begin().ok());
   EXPECT_EQ(Used().fact_bytes, kBytes + 2 * (10 * 4 + 20 * 16));
   EXPECT_EQ(Used().nodes, 0);
-  day_.Settle(identity_, placement::OnlyStatus(absl::UnavailableError("")));
+  Settle(identity_, placement::OnlyStatus(absl::UnavailableError("")));
   command_.complete = false;
   command_.providers[0].aggregates.emplace();
   command_.providers[2].aggregates.emplace();
@@ -219,7 +244,7 @@ TEST_F(TrackerDayTest, WhatOtherNodesKeepDoesNotCount) {
       ASSERT_TRUE(Begin().ok());
       const int64_t own = is_own ? 10 * 4 + 20 * 16 + 5 * 24 : 0;
       EXPECT_EQ(Used().fact_bytes, kBytes + own) << host << is_node;
-      day_.Settle(identity_, placement::OnlyStatus(absl::UnavailableError("")));
+      Settle(identity_, placement::OnlyStatus(absl::UnavailableError("")));
     }
   }
   // A node of another host below the tracker's own.
@@ -232,16 +257,16 @@ TEST_F(TrackerDayTest, AServiceIsChargedIfItIsNew) {
   RegisterService service = ServiceOfH1();
   day_.Begin(identity_, &service);
   EXPECT_TRUE(service.may_be_new);
-  day_.Settle(identity_, Applied({}));
+  Settle(identity_, Applied({}));
   EXPECT_EQ(Used(), DailyAmounts()) << "it exists";
   for (int i = 0; i < 10; ++i) {
     day_.Begin(identity_, &service);
     EXPECT_TRUE(service.may_be_new);
-    day_.Settle(identity_, Applied({}, true));
+    Settle(identity_, Applied({}, true));
   }
   day_.Begin(identity_, &service);
   EXPECT_FALSE(service.may_be_new);
-  day_.Settle(identity_, Applied({}));
+  Settle(identity_, Applied({}));
   EXPECT_EQ(Used(), (DailyAmounts{0, 0, 0, 0, 10}));
 }
 
@@ -251,7 +276,7 @@ TEST_F(TrackerDayTest, WhoIsNotIdentifiedHasNoDay) {
   command_.account.resize(5000);
   EXPECT_TRUE(day_.Begin(nobody, state_, hello_, report_, &command_).ok());
   EXPECT_EQ(command_.left.names, DailyLeft::kNoLimit);
-  day_.Settle(nobody, Applied({}));
+  Settle(nobody, Applied({}));
   EXPECT_EQ(policy_.days(), 0u);
   TrackerDay free(nullptr);
   EXPECT_TRUE(free.Begin(identity_, state_, hello_, report_, &command_).ok());
