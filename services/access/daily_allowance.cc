@@ -11,7 +11,9 @@ DailyGrant DailyUse::Take(const DailyAmounts& limits, const DailyAmounts& wanted
     used_ = DailyAmounts();
   }
   DailyGrant grant;
-  grant.at = now;
+  // Callers read the clock before they take the lock of AccessPolicy, so one may come after another
+  // that has read it later and begun the day.
+  grant.at = std::max(now, begin_);
   grant.limits = limits;
   for (const DailyKind& kind : kDailyKinds) {
     const int64_t limit = limits.*kind.amount;

@@ -50,7 +50,7 @@ struct DailyGrant {
   DailyAmounts taken;           // what counts as used
   DailyAmounts left;            // what may be brought: `taken`, or kNoDailyLimit without a limit
   DailyAmounts limits;          // of the whole day
-  placement::BootTime at = {};  // when it was taken
+  placement::BootTime at = {};  // when it was taken, but not before the day from which it is
 };
 
 // A day begins with the first use, and lasts 24 hours. The next use after them begins the next day,
@@ -63,7 +63,7 @@ class DailyUse {
   // between two calls.
   DailyGrant Take(const DailyAmounts& limits, const DailyAmounts& wanted, placement::BootTime now);
   // Takes `amounts` off what is used. Does nothing if a day has begun after `taken_at`. REQUIRES:
-  // Take gave the amounts at `taken_at`.
+  // Take gave the amounts, and `taken_at` is DailyGrant::at.
   void GiveBack(const DailyAmounts& amounts, placement::BootTime taken_at);
   // Whether this is as good as a new DailyUse at `now`.
   bool IsOver(placement::BootTime now) const { return now >= begin_ + kDay; }

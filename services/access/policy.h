@@ -60,7 +60,7 @@ class AccessPolicy {
   // limit. If more identities have limits than are remembered, some may bring more than is theirs.
   std::optional<DailyGrant> TakeDaily(absl::string_view identity, const DailyAmounts& wanted,
                                       placement::BootTime now);
-  // Gives `amounts` back that TakeDaily took at `taken_at`, and that were not needed.
+  // Gives `amounts` back that TakeDaily took, and that were not needed. `taken_at`: DailyGrant::at.
   void GiveBackDaily(absl::string_view identity, const DailyAmounts& amounts,
                      placement::BootTime taken_at);
 

@@ -50,6 +50,16 @@ TEST(DailyUseTest, WhatAnEarlierDayTookIsNotGivenBackToTheNext) {
   EXPECT_EQ(use.used().names, 3);
 }
 
+// Two streams read the clock, and the one that read it later takes first.
+TEST(DailyUseTest, WhatTheDayGaveIsGivenBackThoughTheClockWasReadBeforeItBegan) {
+  DailyUse use;
+  use.Take(kLimits, {.names = 3}, kMorning);
+  const DailyGrant early = use.Take(kLimits, {.names = 2}, kMorning - absl::Nanoseconds(1));
+  EXPECT_EQ(use.used().names, 5);
+  use.GiveBack(early.taken, early.at);
+  EXPECT_EQ(use.used().names, 3);
+}
+
 TEST(DailyUseTest, LimitsMayChange) {
   DailyUse use;
   use.Take(kNoDailyLimits, {.names = 7}, kMorning);
