@@ -22,8 +22,9 @@ namespace pb = ::berth::placement::v1;
 using placement::MutexLock;
 
 constexpr int kCallerThreads = 8;
-constexpr absl::Duration kConnectionCallMax = absl::Seconds(30);
-constexpr absl::Duration kConnectionsAwaitMax = absl::Minutes(1);
+// Both bound a failure alone: a busy machine may stand still for many seconds.
+constexpr absl::Duration kConnectionCallMax = absl::Minutes(1);
+constexpr absl::Duration kConnectionsAwaitMax = absl::Minutes(2);
 
 // A channel with a connection of its own, on which a call that fails is not sent again.
 std::shared_ptr<grpc::Channel> NewConnection(const std::string& address,

@@ -45,7 +45,7 @@ class ConnectingCallers {
   // From now on each failure is told with these words before it.
   void Name(const std::string& moment);
 
-  // These wait, at most a minute. False: it did not come to this.
+  // These wait, at most two minutes. False: it did not come to this.
   // Until a connection that began after this call has ended.
   bool AwaitOne() const;
   // Until all connections that began before this call have ended.

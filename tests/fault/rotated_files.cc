@@ -21,7 +21,7 @@ constexpr char kData[] = "..data";
 
 constexpr std::pair<WritingWay, const char*> kOneByOne[] = {
     {WritingWay::kInPlace, "in place"},
-    {WritingWay::kInHalves, "in halves"},
+    {WritingWay::kInParts, "in parts"},
     {WritingWay::kByRename, "by rename"},
     {WritingWay::kDeleteThenCreate, "deleted, then created"},
 };
@@ -91,13 +91,13 @@ void RotatedFiles::Replace(const Texts& texts, const WritingManner& manner,
 void RotatedFiles::Write(RotatedFile file, const std::string& text, WritingWay way,
                          const std::function<void()>& between) {
   const std::string path = PathOf(file);
-  const size_t half = text.size() / 2;
+  const size_t part = text.size() / 3;
   if (way == WritingWay::kInPlace) {
     WriteText(path, text);
-  } else if (way == WritingWay::kInHalves) {
-    WriteText(path, text.substr(0, half));
+  } else if (way == WritingWay::kInParts) {
+    WriteText(path, text.substr(0, part));
     between();
-    std::ofstream(path, std::ios::binary | std::ios::app) << text.substr(half);
+    std::ofstream(path, std::ios::binary | std::ios::app) << text.substr(part);
   } else if (way == WritingWay::kByRename) {
     WriteText(path + ".new", text);
     std::filesystem::rename(path + ".new", path);

@@ -18,8 +18,10 @@ enum class RotatedFile { kCertificate, kKey, kCa };
 
 // How a file gets its new text.
 enum class WritingWay {
-  kInPlace,           // emptied and written
-  kInHalves,          // the same, and the second half comes later
+  kInPlace,  // emptied and written
+  // The same, and most comes later. The first part ends within a certificate or key: nobody sees
+  // that a file is not whole which ends with a whole certificate.
+  kInParts,
   kByRename,          // another file is written and takes its name
   kDeleteThenCreate,  // it is away for some time
   kDirectorySwap,     // all three are links through one link to a directory, which is replaced
@@ -33,7 +35,7 @@ struct WritingManner {
 
 // Each order with each way in which files change one after the other, and the swap: 25.
 std::vector<WritingManner> AllManners();
-// For people, for example "in halves: key, CA, certificate".
+// For people, for example "in parts: key, CA, certificate".
 std::string NameOf(const WritingManner& manner);
 
 class RotatedFiles {
