@@ -52,11 +52,14 @@ constexpr int kReadsInFlight = 10'000;
 constexpr int kStreamsOfConnection = 1000;
 constexpr int64_t kFarAhead = 1'000'000'000;
 constexpr int kExportsTried = 16;
+constexpr int kUnreadBytesMax = 64 << 10;
 constexpr absl::Duration kExportsEach = absl::Milliseconds(50);
 constexpr int kNodes = 256;
 constexpr int kChildren = 4;       // of each node
 constexpr int kReportsAhead = 32;  // that are sent and not answered
-constexpr int kTracker = 1;        // its number; that of the honest one is another
+// Numbers of trackers; that of the honest one is 2.
+constexpr int kTracker = 1;
+constexpr int kSilentTracker = 3;
 
 // What came of the calls of this process.
 class Tally {
@@ -196,8 +199,12 @@ class UnreadExport final : public grpc::ClientReadReactor<pb::ExportLedgerRespon
 };
 
 void Exports(const NoiseSettings& settings, Tally* tally) {
-  const auto stub =
-      pb::LedgerService::NewStub(grpc::CreateChannel(settings.address, bench::LoadCredentials()));
+  // Else gRPC would take a whole export from placement before anybody reads it.
+  grpc::ChannelArguments arguments;
+  arguments.SetInt(GRPC_ARG_HTTP2_BDP_PROBE, 0);
+  arguments.SetInt(GRPC_ARG_HTTP2_STREAM_LOOKAHEAD_BYTES, kUnreadBytesMax);
+  const auto stub = pb::LedgerService::NewStub(
+      grpc::CreateCustomChannel(settings.address, bench::LoadCredentials(), arguments));
   std::atomic<int> open{0};
   while (true) {
     while (open < kExportsTried) new UnreadExport(stub.get(), &open, tally);
@@ -209,23 +216,26 @@ void Exports(const NoiseSettings& settings, Tally* tally) {
 // Snapshots of all nodes in turn, each on top of the last one that was acknowledged.
 class Snapshots {
  public:
-  Snapshots(const NoiseSettings& settings, Tally* tally)
+  // `is_silent`: sends nothing after its Hello.
+  Snapshots(const NoiseSettings& settings, std::string host, int tracker, bool is_silent,
+            Tally* tally)
       : tally_(tally),
+        host_(std::move(host)),
+        tracker_(tracker),
+        is_silent_(is_silent),
         stub_(pb::ReportService::NewStub(
             grpc::CreateChannel(settings.address, bench::LoadCredentials()))),
         stream_(stub_->Session(&context_)) {}
 
   void Run() {
-    // The first nodes wait for a snapshot that never comes.
     const std::string incarnation = placement::Uuid::Random().ToString();
-    for (const int first : {kNodes, 0}) {
-      if (!stream_->Write(HelloOf("noise", incarnation, kTracker, first, kNodes))) return End();
-    }
+    if (!stream_->Write(HelloOf(host_, incarnation, tracker_, 0, kNodes))) return End();
     std::thread reader([this] { Read(); });
     for (int64_t number = 0; AwaitRoom(); ++number) {
       tally_->Begun();
+      if (is_silent_) break;
       const int node = static_cast<int>(number % kNodes);
-      pb::SessionRequest snapshot = SnapshotOf(kTracker, node, kChildren, number + 1);
+      pb::SessionRequest snapshot = SnapshotOf(tracker_, node, kChildren, number + 1);
       snapshot.mutable_report()->set_sequence(number + 1);
       SetBases(snapshot.mutable_report());
       if (!stream_->Write(snapshot)) break;
@@ -238,7 +248,7 @@ class Snapshots {
   // Waits until placement has answered enough; false if the stream is over.
   bool AwaitRoom() {
     std::unique_lock<std::mutex> lock(mutex_);
-    changed_.wait(lock, [this] { return over_ || (welcomes_ == 2 && open_ < kReportsAhead); });
+    changed_.wait(lock, [this] { return over_ || (is_welcome_ && open_ < kReportsAhead); });
     ++open_;
     return !over_;
   }
@@ -261,7 +271,7 @@ class Snapshots {
     changed_.notify_all();
   }
   void Learn(const pb::SessionResponse& response) {
-    if (response.has_welcome()) ++welcomes_;
+    is_welcome_ |= response.has_welcome();
     if (response.has_ack()) tally_->Add(grpc::Status::OK);
     if (response.has_reject()) {
       tally_->Add({static_cast<grpc::StatusCode>(response.reject().status().code()),
@@ -278,21 +288,30 @@ class Snapshots {
   void End() { tally_->Add(stream_->Finish()); }
 
   Tally* const tally_;
+  const std::string host_;
+  const int tracker_;
+  const bool is_silent_;
   grpc::ClientContext context_;
   const std::unique_ptr<pb::ReportService::Stub> stub_;
   const std::unique_ptr<grpc::ClientReaderWriter<pb::SessionRequest, pb::SessionResponse>> stream_;
   std::mutex mutex_;  // guards what follows
   std::condition_variable changed_;
-  int welcomes_ = 0;
+  bool is_welcome_ = false;
   bool over_ = false;
   int open_ = 0;  // snapshots without an answer
   std::map<std::string, int64_t> generations_;
 };
 
-void Tracker(const NoiseSettings& settings, Tally* tally) { Snapshots(settings, tally).Run(); }
+void Tracker(const NoiseSettings& settings, Tally* tally) {
+  Snapshots(settings, "noise", kTracker, false, tally).Run();
+}
+void SilentTracker(const NoiseSettings& settings, Tally* tally) {
+  Snapshots(settings, "silent", kSilentTracker, true, tally).Run();
+}
 
 using Noise = void (*)(const NoiseSettings&, Tally*);
-constexpr std::array<Noise, 5> kNoises = {Claims, Explains, ReadsOfTheFuture, Exports, Tracker};
+constexpr std::array<Noise, 6> kNoises = {Claims,  Explains, ReadsOfTheFuture,
+                                          Exports, Tracker,  SilentTracker};
 
 }  // namespace
 
@@ -302,7 +321,8 @@ const std::vector<NoiseKind>& NoiseKinds() {
       {"explains", "reader/explains", "a reader has 1,100 calls of Explain open"},
       {"future", "reader/future", "a reader has 10,000 reads of the future open"},
       {"exports", "reader/exports", "a reader opens exports and does not read them"},
-      {"tracker", "tracker/noise", "a tracker sends snapshots of 256 nodes"}};
+      {"tracker", "tracker/noise", "a tracker sends snapshots of 256 nodes"},
+      {"silent", "tracker/silent", "a tracker announces 256 nodes, and sends no snapshot"}};
   return *kinds;
 }
 

@@ -24,7 +24,7 @@ PAIRS = [
     ("explains", "claims-beside-reads"), ("explains", "no-urgent-workers"), ("explains", "work-in-one-line"),
     ("future", "room-without-share"),
     ("exports", "exports-without-share"),
-    ("tracker", "slots-without-share"), ("tracker", "sessions-beside-claims"),
+    ("tracker", "sessions-beside-claims"), ("silent", "slots-without-share"),
 ]
 
 
