@@ -77,10 +77,14 @@ class TrackerDayTest : public ::testing::Test {
     config.id = command_.providers[at].id;
     config.name = absl::StrCat("p", at);
     config.parent = parent;
-    config.traits.resize(10);
-    config.aggregates.resize(20);
-    placement::Changes changes = {
-        placement::ProviderPut{std::make_shared<const placement::ProviderConfig>(config)}};
+    placement::Changes changes;
+    for (uint32_t i = 1; i <= 10; ++i) {
+      config.traits.push_back(placement::TraitId{i});
+      changes.push_back(placement::TraitPut{placement::TraitId{i}, absl::StrCat("HW_", i)});
+    }
+    for (uint64_t i = 1; i <= 20; ++i) config.aggregates.push_back({Uuid{9, i}});
+    changes.push_back(
+        placement::ProviderPut{std::make_shared<const placement::ProviderConfig>(config)});
     auto node = std::make_shared<placement::NodeRecord>();
     node->id = config.id;
     node->name = config.name;
