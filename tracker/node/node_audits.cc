@@ -108,7 +108,7 @@ void NodeAudits::Acknowledge(int64_t sequence, const std::map<Uuid, int64_t>& ge
   if (state_->records && state_->records->limits != before) NoteChange(now);
 }
 
-bool NodeAudits::Reject(int64_t sequence, Refused how,
+bool NodeAudits::Reject(int64_t sequence, ReportRefusal how,
                         std::optional<std::vector<KnownProvider>> tree, MonotonicTime now) {
   const std::optional<bool> may_go_on = reports_->Reject(sequence, how);
   if (may_go_on && tree) {

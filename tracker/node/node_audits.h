@@ -83,7 +83,7 @@ class NodeAudits {
   // Calls NodeReports::Reject. `tree`: the providers that placement has, if placement sent them. If
   // the report was in flight, `tree` replaces the providers in the records, and is audited at once.
   // Returns false if placement refused for good to move resources (T-197), else true.
-  bool Reject(int64_t sequence, Refused how, std::optional<std::vector<KnownProvider>> tree,
+  bool Reject(int64_t sequence, ReportRefusal how, std::optional<std::vector<KnownProvider>> tree,
               MonotonicTime now);
   // Returns the warnings of all audits since the last call, for the log.
   std::vector<std::string> TakeWarnings();

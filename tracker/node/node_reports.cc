@@ -138,10 +138,10 @@ void NodeReports::Acknowledge(int64_t sequence, const std::map<Uuid, int64_t>& g
   NoteSettled(now);
 }
 
-std::optional<bool> NodeReports::Reject(int64_t sequence, Refused how) {
+std::optional<bool> NodeReports::Reject(int64_t sequence, ReportRefusal how) {
   const std::optional<Outbox::Outgoing> flight = outbox_.in_flight();
   if (!outbox_.Reject(sequence, how)) return std::nullopt;
-  if (how != Refused::kForGood) return true;
+  if (how != ReportRefusal::kForGood) return true;
   const Report& refused = flight->audit->report;
   // Placement does not say which one of several consumers it refused.
   if (refused.holdings.size() > 1) heals_singly_ = true;

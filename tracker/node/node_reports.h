@@ -95,7 +95,7 @@ class NodeReports {
   // next Welcome leave allocations out of reports that move no resources. If it had those of one
   // consumer, these are left out while the consumer's generation stays. If it had those of several,
   // a report has those of one consumer at most: placement does not say which ones it refused.
-  std::optional<bool> Reject(int64_t sequence, Refused how);
+  std::optional<bool> Reject(int64_t sequence, ReportRefusal how);
 
  private:
   // Offers the newest audit to the outbox. `pass` and `repair`: see Outbox::Offer.

@@ -88,13 +88,13 @@ bool Outbox::Acknowledge(int64_t sequence) {
   return true;
 }
 
-bool Outbox::Reject(int64_t sequence, Refused how) {
+bool Outbox::Reject(int64_t sequence, ReportRefusal how) {
   if (!in_flight_ || in_flight_->sequence != sequence) return false;
   ++reports_rejected_;
-  if (how == Refused::kForGood) tries_in_a_row_ = kTriesInARowMax;
-  if (how == Refused::kAgain) ++tries_in_a_row_;
+  if (how == ReportRefusal::kForGood) tries_in_a_row_ = kTriesInARowMax;
+  if (how == ReportRefusal::kAgain) ++tries_in_a_row_;
   // Next counted a repairing report; a pass may have begun the count anew since.
-  if (how == Refused::kLater && in_flight_->repairs && tries_in_a_row_ > 0) --tries_in_a_row_;
+  if (how == ReportRefusal::kLater && in_flight_->repairs && tries_in_a_row_ > 0) --tries_in_a_row_;
   sequence_ = sequence - 1;  // not applied: the next report takes its number
   in_flight_.reset();
   return true;

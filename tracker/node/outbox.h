@@ -38,7 +38,7 @@ enum class Standing {
 };
 
 // What a refusal of a report says about the next report.
-enum class Refused {
+enum class ReportRefusal {
   kForGood,  // an equal one would be refused, too
   kAgain,    // it may be sent before the next pass, within invariant 4 of Outbox
   kLater,    // it may be sent whenever the caller asks for it: the caller paces it
@@ -81,7 +81,7 @@ class Outbox {
   bool Acknowledge(int64_t sequence);
   // To be called when placement has refused the report `sequence`. Returns false, and changes
   // nothing, if that report is not in flight.
-  bool Reject(int64_t sequence, Refused how);
+  bool Reject(int64_t sequence, ReportRefusal how);
   // To be called when the session has ended. No report is in flight afterwards: the next Welcome
   // says whether the last one was applied.
   void Disconnect();

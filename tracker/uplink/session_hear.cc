@@ -189,9 +189,9 @@ void UplinkSession::HearReject(const v1::Reject& reject) {
   std::optional<std::vector<KnownProvider>> tree;
   if (conflict) tree = ReadProviders(reject.providers(), UuidOrNil(reject.node_uuid()));
   // not_before_ paces the reports after a daily limit, which may last longer than four tries.
-  const Refused how = daily                      ? Refused::kLater
-                      : conflict || later || gap ? Refused::kAgain
-                                                 : Refused::kForGood;
+  const ReportRefusal how = daily                      ? ReportRefusal::kLater
+                            : conflict || later || gap ? ReportRefusal::kAgain
+                                                       : ReportRefusal::kForGood;
   const bool tolerable = node->Audits([&](NodeAudits* audits) {
     return audits->Reject(reject.sequence(), how, std::move(tree), Clock::now());
   });

@@ -195,9 +195,9 @@ TEST_F(NodeAuditsTest, TheProvidersOfARefusalAreAuditedAtOnce) {
   ASSERT_TRUE(sent.has_value());
   const std::vector<KnownProvider> tree = {{kAuditedNode, "n1", Uuid(), 9, {}, {}}};
   const auto before = state_.audit;
-  EXPECT_TRUE(audits_.Reject(sent->sequence + 1, Refused::kAgain, tree, kStart));
+  EXPECT_TRUE(audits_.Reject(sent->sequence + 1, ReportRefusal::kAgain, tree, kStart));
   EXPECT_EQ(state_.audit, before) << "it is not in flight";
-  EXPECT_TRUE(audits_.Reject(sent->sequence, Refused::kAgain, tree, kStart));
+  EXPECT_TRUE(audits_.Reject(sent->sequence, ReportRefusal::kAgain, tree, kStart));
   EXPECT_NE(state_.audit, before);
   ASSERT_EQ(state_.records->tree.size(), 1u);
   EXPECT_EQ(state_.records->tree[0].generation, 9);

@@ -50,7 +50,7 @@ class NodeReportsTest : public testing::Test {
     Audited(std::to_string(++audits_), "a", Cause::kPass, kStart, report);
     const std::optional<Outbox::Outgoing> sent = reports_.Next(kStart);
     if (!sent) return {};
-    EXPECT_EQ(reports_.Reject(sent->sequence, Refused::kForGood), !moves);  // T-197
+    EXPECT_EQ(reports_.Reject(sent->sequence, ReportRefusal::kForGood), !moves);  // T-197
     return sent->audit->report.holdings;
   }
 
@@ -107,7 +107,7 @@ TEST_F(NodeReportsTest, WhatWasRefusedIsLeftOut) {  // T-262
       << "a move is whole or not at all";
   reports_.Welcome(Standing::kKnown, 0);
   EXPECT_THAT(Refused({a, b}), ElementsAre(a, b)) << "another session";
-  EXPECT_EQ(reports_.Reject(99, Refused::kForGood), std::nullopt) << "it is not in flight";
+  EXPECT_EQ(reports_.Reject(99, ReportRefusal::kForGood), std::nullopt) << "it is not in flight";
 }
 
 TEST_F(NodeReportsTest, AnAcknowledgedReportIsWhatPlacementHas) {

@@ -97,7 +97,7 @@ TEST(Outbox, TriesFourTimesInARow) {  // T-229
     const std::optional<Outbox::Outgoing> report = fresh.outbox.Next();
     ASSERT_TRUE(report.has_value());  // C-15: a conflict causes one more attempt
     EXPECT_EQ(report->sequence, 1);   // a refused number was not applied
-    EXPECT_TRUE(fresh.outbox.Reject(report->sequence, Refused::kAgain));
+    EXPECT_TRUE(fresh.outbox.Reject(report->sequence, ReportRefusal::kAgain));
     fresh.outbox.Offer(AuditWith(1), false, false);
   }
   EXPECT_FALSE(fresh.outbox.Next().has_value());  // C-15: four conflicts are the end
@@ -115,13 +115,13 @@ TEST(Outbox, TriesAsOftenAsTheCallerAsksAfterARefusalUntilLater) {
       const std::optional<Outbox::Outgoing> report = fresh.outbox.Next();
       ASSERT_TRUE(report.has_value()) << i;
       EXPECT_EQ(report->repairs, repair);
-      EXPECT_TRUE(fresh.outbox.Reject(report->sequence, Refused::kLater));
+      EXPECT_TRUE(fresh.outbox.Reject(report->sequence, ReportRefusal::kLater));
     }
     // The other refusals are counted as before.
     for (int i = 0; i < 4; ++i) {
       const std::optional<Outbox::Outgoing> report = fresh.outbox.Next();
       if (!report) break;
-      EXPECT_TRUE(fresh.outbox.Reject(report->sequence, Refused::kAgain));
+      EXPECT_TRUE(fresh.outbox.Reject(report->sequence, ReportRefusal::kAgain));
     }
     EXPECT_FALSE(fresh.outbox.Next().has_value());
   }
@@ -130,7 +130,7 @@ TEST(Outbox, TriesAsOftenAsTheCallerAsksAfterARefusalUntilLater) {
 TEST(Outbox, WaitsForAPassAfterARefusal) {
   Fresh fresh;
   fresh.outbox.Offer(AuditWith(1), true, false);
-  EXPECT_TRUE(fresh.outbox.Reject(fresh.outbox.Next()->sequence, Refused::kForGood));
+  EXPECT_TRUE(fresh.outbox.Reject(fresh.outbox.Next()->sequence, ReportRefusal::kForGood));
   fresh.outbox.Offer(AuditWith(2), false, false);
   EXPECT_FALSE(fresh.outbox.Next().has_value());
   fresh.outbox.Offer(AuditWith(2), true, false);
@@ -167,7 +167,7 @@ TEST(Outbox, TakesAnOrderForTheAnswerToADelta) {  // T-229
 TEST(Outbox, PassesOverAnswersThatAreNotAwaited) {
   Fresh fresh;
   EXPECT_FALSE(fresh.outbox.Acknowledge(1));
-  EXPECT_FALSE(fresh.outbox.Reject(1, Refused::kAgain));
+  EXPECT_FALSE(fresh.outbox.Reject(1, ReportRefusal::kAgain));
   fresh.outbox.Offer(AuditWith(1), true, false);
   EXPECT_EQ(fresh.outbox.Next()->sequence, 1);
   EXPECT_FALSE(fresh.outbox.Acknowledge(2));
@@ -220,7 +220,7 @@ TEST(Outbox, IgnoresANumberThatNoReportHasHad) {
       ASSERT_TRUE(report.has_value()) << odd;
       EXPECT_TRUE(report->snapshot) << odd;
       EXPECT_EQ(report->sequence, 2) << odd;
-      EXPECT_TRUE(fresh.outbox.Reject(2, Refused::kAgain));
+      EXPECT_TRUE(fresh.outbox.Reject(2, ReportRefusal::kAgain));
     }
     EXPECT_EQ(fresh.outbox.sequence(), 1);
   }
@@ -231,7 +231,7 @@ TEST(Outbox, SkipsTheNumberOfAReportThatWasRefusedAndApplied) {
   Fresh fresh;
   fresh.Settle(1);
   fresh.outbox.Offer(AuditWith(2), true, false);
-  EXPECT_TRUE(fresh.outbox.Reject(fresh.outbox.Next()->sequence, Refused::kAgain));
+  EXPECT_TRUE(fresh.outbox.Reject(fresh.outbox.Next()->sequence, ReportRefusal::kAgain));
   fresh.outbox.Disconnect();
   fresh.outbox.Welcome(Standing::kKnown, 2);
   EXPECT_EQ(fresh.outbox.Next()->sequence, 3);
@@ -259,8 +259,8 @@ TEST(Outbox, EndsWithTheNewestAppliedOnce) {
       }
       const uint64_t fate = kind ? 0 : random() % 4;
       if (fate == 1) {
-        EXPECT_TRUE(outbox.Reject(report->sequence,
-                                  random() % 2 == 0 ? Refused::kAgain : Refused::kForGood));
+        EXPECT_TRUE(outbox.Reject(
+            report->sequence, random() % 2 == 0 ? ReportRefusal::kAgain : ReportRefusal::kForGood));
         return;
       }
       if (fate != 3) {

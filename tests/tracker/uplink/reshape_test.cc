@@ -205,7 +205,7 @@ class HealUplinkTest : public UplinkTest {
           [&](NodeReports* reports) { reports->Acknowledge(report->sequence, {}, {}, now); });
     } else {
       node_->Audits([&](NodeAudits* audits) {
-        return audits->Reject(report->sequence, Refused::kForGood, std::nullopt, now);
+        return audits->Reject(report->sequence, ReportRefusal::kForGood, std::nullopt, now);
       });
     }
     return consumers;
