@@ -160,8 +160,6 @@ void ReportSession::HandleReport(const absl::Status& form) {
   absl::Status refusal = report.status();
   if (report.ok()) refusal = day_.Begin(identity_, *state, *hello_, *message, &*report);
   if (!refusal.ok()) {
-    const absl::Status ending = identity_.EndingOf(*state, refusal);
-    if (!ending.ok()) return End(ending);
     pb::SessionResponse response;
     SetRevision(state->position().revision, response.mutable_revision());
     FillReject(*message, refusal, response.mutable_reject());

@@ -9,7 +9,6 @@
 #include "absl/strings/str_cat.h"
 #include "placement/commands/node_providers.h"
 #include "placement/ground/boot_clock.h"
-#include "placement/ground/status_macros.h"
 #include "placement/values/catalog.h"
 #include "placement/values/refusal.h"
 #include "services/log/log.h"
@@ -171,7 +170,6 @@ absl::Status TrackerDay::Begin(const TrackerIdentity& identity, const State& sta
     const absl::Status status = WithWholeDay(lacks, grant_->limits);
     policy_->GiveBackDaily(identity.Actor(), grant_->taken, grant_->at);
     grant_.reset();
-    BERTH_RETURN_IF_ERROR(identity.CheckRecorded(state));
     TellReached(identity, status);
     return status;
   }

@@ -35,10 +35,10 @@ class TrackerDay {
 
   // Sets service->may_be_new. Settle must be called when `service` is decided.
   void Begin(const TrackerIdentity& identity, placement::RegisterService* service);
-  // Sets command->left, and Settle must be called when `command` is decided. If the bytes of the
-  // report are more than is left, nothing is counted, and it fails with what CheckRecorded says, or
-  // else with RESOURCE_EXHAUSTED / DAILY_LIMIT_REACHED. The ledger would refuse the report for other
-  // reasons first, but such a report shall not cost its writer anything.
+  // Sets command->left, and Settle must be called when `command` is decided. Or RESOURCE_EXHAUSTED /
+  // DAILY_LIMIT_REACHED if the bytes of the report are more than is left; then nothing is counted.
+  // The ledger might refuse the report for another reason first, but a report beyond the day shall
+  // cost its writer nothing.
   // `command`: made of `report` with `state` and `hello`, the tracker's last Hello. What is counted
   // tells nothing of nodes that the tracker may not report (MayReport), nor of their providers.
   absl::Status Begin(const TrackerIdentity& identity, const placement::State& state,

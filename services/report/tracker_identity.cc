@@ -33,22 +33,6 @@ std::string TrackerIdentity::Actor() const {
 
 std::string TrackerIdentity::Owner() const { return identified() ? Actor() : "anonymous"; }
 
-absl::Status TrackerIdentity::CheckRecorded(const placement::State& state) const {
-  const placement::ServicePtr* const service = state.services().Find(key_);
-  if (service == nullptr) {
-    return placement::Refuse(absl::StatusCode::kFailedPrecondition, "SERVICE_NOT_REGISTERED",
-                             "the service of this tracker was deleted",
-                             {{{"field", "host"}, {"host", host()}}});
-  }
-  return (*service)->incarnation == incarnation_ ? absl::OkStatus() : Fenced();
-}
-
-absl::Status TrackerIdentity::Fenced() const {
-  return placement::Refuse(absl::StatusCode::kAborted, "TRACKER_FENCED",
-                           "a newer tracker process of this host has taken over",
-                           {{{"host", host()}, {"incarnation", incarnation_.ToString()}}});
-}
-
 absl::Status TrackerIdentity::EndingOf(const placement::State& state,
                                        const absl::Status& status) const {
   // After a Reject the tracker uses the number of the report again. That would be wrong if the
@@ -62,7 +46,9 @@ absl::Status TrackerIdentity::EndingOf(const placement::State& state,
   if (HasReason(status, "TRACKER_FENCED")) return status;
   if (!HasReason(status, "SERVICE_NOT_REGISTERED")) return absl::OkStatus();
   if (state.services().Find(key_) == nullptr) return status;
-  return Fenced();
+  return placement::Refuse(absl::StatusCode::kAborted, "TRACKER_FENCED",
+                           "a newer tracker process of this host has taken over",
+                           {{{"host", host()}, {"incarnation", incarnation_.ToString()}}});
 }
 
 }  // namespace berth::services

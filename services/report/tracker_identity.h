@@ -54,10 +54,6 @@ class TrackerIdentity {
   // REQUIRES: a Hello was accepted.
   std::string Owner() const;
 
-  // TRACKER_FENCED if another process is recorded for the service in `state`, and
-  // SERVICE_NOT_REGISTERED if the service has no record there. The ledger checks this, too. REQUIRES:
-  // a Hello was accepted.
-  absl::Status CheckRecorded(const placement::State& state) const;
   // Returns the status with which the stream must end after a report or a write of records that
   // ended with `status`: OUTCOME_UNKNOWN; TRACKER_FENCED; or SERVICE_NOT_REGISTERED, if the service
   // has no record in `state`. Returns OK after any other outcome. `state`: not older than the state
@@ -65,8 +61,6 @@ class TrackerIdentity {
   absl::Status EndingOf(const placement::State& state, const absl::Status& status) const;
 
  private:
-  absl::Status Fenced() const;
-
   const TrackerCertificate certificate_;
   Liveness::Key key_;  // the host is empty until a Hello was accepted
   placement::Uuid incarnation_;
