@@ -144,7 +144,8 @@ absl::Status CheckForm(const ApplyReport& report) {
 // for a node that the tracker may not take over (CheckOwner); REPORT_GAP; PARENT_NOT_FOUND;
 // POLICY_DENIED for providers that do not belong to the node; DUPLICATE_PROVIDER;
 // PROVIDER_GENERATION_CONFLICT, which names every provider that differs; PROVIDER_LOOP; then,
-// provider by provider, INVALID_INVENTORY, RESOURCE_CLASS_NOT_FOUND, INVENTORY_IN_USE; then
+// provider by provider, INVALID_INVENTORY, RESOURCE_CLASS_NOT_FOUND, INVALID_FIELD for too many
+// inventories, INVENTORY_IN_USE, and INVALID_FIELD for too many traits or new names; then
 // DAILY_LIMIT_REACHED. With holdings, POLICY_DENIED is also for consumers and providers that are not
 // on the node, and INVENTORY_IN_USE comes among the refusals of a Reshape, which begin with
 // CONSUMER_GENERATION_CONFLICT and come last.

@@ -137,6 +137,31 @@ TEST_F(DailyLimitSessionTest, BytesOfFactsAreCounted) {
   ASSERT_TRUE(free.Introduce());
 }
 
+// The ledger would tell it, but its reports do not reach the ledger. A newer process has said hello
+// to another process of placement.
+TEST_F(DailyLimitSessionTest, AProcessWithoutADayLearnsThatItIsFenced) {
+  DailyAmounts limits = kNoDailyLimits;
+  limits.fact_bytes = 0;
+  Limit(limits);
+  ReportSessions sessions(&runner_.ledger(), &workers_, &recorder_, settings_);
+  const Settled settled(this);
+  PlayedTracker tracker(&sessions, "h1", node_, {.host = "h1"});
+  ASSERT_TRUE(tracker.SayHello());
+  ASSERT_TRUE(tracker.Next().has_welcome());
+  EXPECT_TRUE(Report(tracker, ReportOf({})).starts_with("facts_mib "));
+  placement::RegisterService newer;
+  newer.host = "h1";
+  newer.binary = "berth-tracker";
+  newer.machine_id = "m";
+  newer.incarnation = placement::Uuid::Random();
+  newer.id = placement::Uuid::Random();
+  runner_.Must(newer);
+  EXPECT_EQ(Report(tracker, ReportOf({})), "");
+  const std::optional<absl::Status> end = tracker.End();
+  ASSERT_TRUE(end.has_value());
+  EXPECT_EQ(placement::RefusalOf(*end)->reason, "TRACKER_FENCED");
+}
+
 TEST_F(DailyLimitSessionTest, OnlyNewServicesAreCounted) {
   DailyAmounts limits = kNoDailyLimits;
   limits.services = 1;
