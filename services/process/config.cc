@@ -83,11 +83,22 @@ void ReadSetting(const std::string& key, const toml::value& value, CLI::Option* 
   option->run_callback();
 }
 
+// What `argument` begins with that can be the name of a setting. What follows may be a secret, whatever
+// stands between the two.
+std::string NameIn(absl::string_view argument) {
+  size_t size = 0;
+  while (size < argument.size() &&
+         (absl::ascii_isalnum(argument[size]) || argument[size] == '-' || argument[size] == '_')) {
+    ++size;
+  }
+  return std::string(argument.substr(0, size));
+}
+
 // What to say of arguments that are no settings: their names without values, which may be secret.
 std::string UnknownArguments(const std::vector<std::string>& arguments) {
   std::vector<std::string> names;
   for (const std::string& argument : arguments) {
-    if (absl::StartsWith(argument, "-")) names.push_back(argument.substr(0, argument.find('=')));
+    if (absl::StartsWith(argument, "-")) names.push_back(NameIn(argument));
   }
   if (names.empty()) return "an argument is no setting: write --NAME=VALUE";
   return absl::StrCat("there is no setting ", absl::StrJoin(names, " or "));

@@ -215,6 +215,8 @@ TEST_F(ConfigTest, MistakesAreToldWithoutTheValue) {
       {{"--txet=secret"}, "", "there is no setting --txet"},
       {{"--txet", "secret"}, "", "there is no setting --txet"},
       {{"--text", "a", "secret"}, "", "an argument is no setting"},
+      {{"--text postgresql://u:secret@h/d?sslmode=require"}, "", "there is no setting --text"},
+      {{"--text: postgresql://u:secret@h/d"}, "", "there is no setting --text"},
       {{}, "count = 7\ntext = 'secret", "settings.toml:2: "},
       {{}, "count = 7\ntext = secret", "settings.toml:2: "},
       {{}, "count = 7\ntext 'secret'", "settings.toml:2: "},
