@@ -73,6 +73,19 @@ std::vector<std::string> SecretsIn(absl::string_view url) {
   return secrets;
 }
 
+// Whether `text` is what libpq says of a connection string that it cannot read. If a character of a
+// password had to be escaped and is not, what follows it is a setting to libpq, which names it here.
+bool TellsOfSettings(absl::string_view text) {
+  return absl::StrContains(text, "connection info string") ||
+         absl::StrContains(text, "URI query parameter") ||
+         absl::StrContains(text, "invalid connection option");
+}
+
+constexpr char kNotReadable[] =
+    "the connection string cannot be read: it has a setting without a value, one that libpq does "
+    "not "
+    "know, or a character in a value that is not escaped";
+
 }  // namespace
 
 std::string WithDefaults(const std::string& url) {
@@ -84,6 +97,7 @@ std::string WithDefaults(const std::string& url) {
 }
 
 std::string WithoutPassword(absl::string_view text, absl::string_view url) {
+  if (TellsOfSettings(text)) return kNotReadable;
   std::string shown(absl::StripAsciiWhitespace(text));
   for (const std::string& secret : SecretsIn(url)) {
     shown = absl::StrReplaceAll(shown, {{secret, "..."}});

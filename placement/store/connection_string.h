@@ -14,7 +14,8 @@ std::string WithDefaults(const std::string& url);
 
 // `text` without the passwords that are in `url` (of the user, and of a key in sslkey), also where a
 // character in them is not escaped that had to be, and without white space at its ends. Parts of such
-// a password that have less than four characters may stay.
+// a password that have less than four characters may stay. If libpq says in `text` that it cannot read
+// `url`, a text that names nothing of it.
 std::string WithoutPassword(absl::string_view text, absl::string_view url);
 
 }  // namespace berth::placement

@@ -7,6 +7,11 @@
 namespace berth::placement {
 namespace {
 
+constexpr char kUnreadable[] =
+    "the connection string cannot be read: it has a setting without a value, one that libpq does "
+    "not "
+    "know, or a character in a value that is not escaped";
+
 struct ShownCase {
   const char* url;
   const char* text;
@@ -33,6 +38,15 @@ TEST(ConnectionString, PasswordsAreNotShown) {
       {"postgresql://u:@h:5432/d", "user u at h:5432", "user u at h:5432"},
       {"postgresql:///d?host=/run", " no such file ", "no such file"},
       {"postgresql://u:a/b@h/d", "a port", "a port"},
+      // libpq takes what follows a character that had to be escaped for a setting, and names it.
+      {"host=h password=correct horsebattery dbname=d",
+       "missing \"=\" after \"horsebattery\" in connection info string\n", kUnreadable},
+      {"host=h password=correct horse=battery", "invalid connection option \"horse\"\n",
+       kUnreadable},
+      {"postgresql://u@h/d?password=abcd&secretrest",
+       "missing key/value separator \"=\" in URI query parameter: \"secretrest\"\n", kUnreadable},
+      {"postgresql://u@h/d?password=abcd&secret=rest", "invalid URI query parameter: \"secret\"\n",
+       kUnreadable},
   };
   for (const ShownCase& c : cases) EXPECT_EQ(WithoutPassword(c.text, c.url), c.shown) << c.url;
 }
