@@ -83,6 +83,18 @@ void ReadSetting(const std::string& key, const toml::value& value, CLI::Option* 
   option->run_callback();
 }
 
+// Refuses what is no T, without the text, which may be a secret in the wrong place. CLI11 by itself
+// would show it. `what` fits.
+template <typename T>
+CLI::Validator Fits(const char* what) {
+  return {[what](std::string& text) {
+            T value{};
+            const bool fits = text.empty() || CLI::detail::lexical_cast(text, value);
+            return fits ? std::string() : absl::StrCat("has to be ", what);
+          },
+          ""};
+}
+
 // What `argument` begins with that can be the name of a setting. What follows may be a secret, whatever
 // stands between the two.
 std::string NameIn(absl::string_view argument) {
@@ -186,23 +198,24 @@ void Config::Add(const std::string& name, std::string* target, const std::string
   impl_->plain_texts.push_back(impl_->AddOption(name, target, description));
 }
 void Config::Add(const std::string& name, int* target, const std::string& description) {
-  impl_->AddOption(name, target, description);
+  impl_->AddOption(name, target, description)->check(Fits<int>("a whole number"));
 }
 void Config::Add(const std::string& name, int64_t* target, const std::string& description) {
-  impl_->AddOption(name, target, description);
+  impl_->AddOption(name, target, description)->check(Fits<int64_t>("a whole number"));
 }
 void Config::Add(const std::string& name, double* target, const std::string& description) {
-  impl_->AddOption(name, target, description);
+  impl_->AddOption(name, target, description)->check(Fits<double>("a number"));
 }
 void Config::Add(const std::string& name, bool* target, const std::string& description) {
-  impl_->app.add_flag("--" + name, *target, description)->envname(EnvironmentName(name));
+  impl_->app.add_flag("--" + name, *target, description)
+      ->envname(EnvironmentName(name))
+      ->check(Fits<bool>("true or false"));
 }
 
 void Config::Add(const std::string& name, absl::Duration* target, const std::string& description) {
   const auto read = [name, target](const std::string& text) {
     if (!absl::ParseDuration(text, target)) {
-      throw CLI::ValidationError("--" + name,
-                                 "'" + text + "' is not a duration such as 5s or 100ms");
+      throw CLI::ValidationError("--" + name, "has to be a duration such as 5s or 100ms");
     }
   };
   impl_->app.add_option_function<std::string>("--" + name, read, description)
@@ -218,7 +231,12 @@ void Config::Add(const std::string& name, std::vector<std::string>* target,
 
 void Config::AddChoice(const std::string& name, const std::set<std::string>& choices,
                        std::string* target, const std::string& description) {
-  impl_->AddOption(name, target, description)->check(CLI::IsMember(choices));
+  const auto among = [choices](const std::string& text) {
+    if (choices.contains(text)) return std::string();
+    return absl::StrCat("has to be one of: ", absl::StrJoin(choices, ", "));
+  };
+  const std::string described = absl::StrCat("{", absl::StrJoin(choices, ","), "}");
+  impl_->AddOption(name, target, description)->check(CLI::Validator(among, described));
 }
 
 void Config::AddTables(const std::string& name, const std::set<std::string>& keys,

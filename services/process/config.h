@@ -61,7 +61,7 @@ class Config {
 
   // Reads the command line, the environment and the file. Fails with kInvalidArgument for an
   // unknown setting, an ill-formed value or a file that cannot be read; the error message is for
-  // the person who wrote the setting.
+  // the person who wrote the setting, and does not have the value, which may be a secret.
   absl::StatusOr<Next> Parse(int argc, const char* const* argv);
   // The file that Parse read. Empty if it read none.
   const std::string& file() const;

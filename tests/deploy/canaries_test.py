@@ -164,7 +164,7 @@ class Canaries(unittest.TestCase):
         url = self.site.url(PASSWORD)
         for text in (f'database = "{url}\n', f"database = {url}\n", f'database "{url}"\n', f'database = "{url}" "x"\n',
                      f'database = "{url}"\ndatabase = "{url}"\n', f'databse = "{url}"\n', f'database = ["{url}", "{url}"]\n',
-                     f'[database]\nurl = "{url}"\n', f'database = {{ url = "{url}" }}\n', f'workers = "{url}"\n' * 2,
+                     f'[database]\nurl = "{url}"\n', f'database = {{ url = "{url}" }}\n', f'workers = "{url}"\n', f'staleness_max = "{url}"\n', f'log_format = "{url}"\n', f'insecure_listen = "{url}"\n',
                      f"# comment\n*:*:*:{ROLE}:{PASSWORD}\n"):
             with self.subTest(text=text):
                 for more in ([], ["--check-config"]):
@@ -173,9 +173,9 @@ class Canaries(unittest.TestCase):
                 done = subprocess.run([BERTH, "health", "--server-settings", path], env={"PATH": os.environ["PATH"]},
                                       capture_output=True, text=True, timeout=60, check=False)
                 self.look("berth health --server-settings", done.stdout + done.stderr)
-        for words in ([f"--databse={url}"], ["--databse", url], [url], [f"--database={url}", url]):
+        for words in ([f"--databse={url}"], [f"--database {url}?sslmode=require"], [f"--database: {url}"], [f"--workers={url}"], ["--databse", url], [url], [f"--database={url}", url]):
             self.refused(PLACEMENT, Way(words), *self.flags())
-        for variables in ({"BERTH_DATABASE": f"mysql://{ROLE}:{quoted(PASSWORD)}@h/d"}, {"BERTH_DATABASE": WORD}):
+        for variables in ({"BERTH_DATABASE": f"mysql://{ROLE}:{quoted(PASSWORD)}@h/d"}, {"BERTH_DATABASE": WORD}, {"BERTH_WORKERS": url}, {"BERTH_STALENESS_MAX": url}, {"BERTH_LOG_FORMAT": url}):
             self.refused(PLACEMENT, Way(variables=variables), *self.flags())
 
     def bad_files(self):

@@ -8,6 +8,8 @@
 #include <filesystem>
 #include <fstream>
 
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
 #include "services/placement/options.h"
 
 namespace berth::services {
@@ -20,8 +22,9 @@ using ::testing::Not;
 class ConfigTest : public ::testing::Test {
  protected:
   ConfigTest() : file_(::testing::TempDir() + "settings.toml") {
-    for (const char* name : {"BERTH_TEXT", "BERTH_COUNT", "BERTH_SWITCH", "BERTH_WAIT",
-                             "BERTH_MANY", "BERTH_CONFIG", "BERTH_LISTEN"}) {
+    for (const char* name :
+         {"BERTH_TEXT", "BERTH_COUNT", "BERTH_SWITCH", "BERTH_WAIT", "BERTH_MANY", "BERTH_SHARE",
+          "BERTH_KIND", "BERTH_CONFIG", "BERTH_LISTEN"}) {
       unsetenv(name);
     }
     std::filesystem::remove(file_);
@@ -37,6 +40,8 @@ class ConfigTest : public ::testing::Test {
     config.Add("switch", &switch_, "");
     config.Add("wait", &wait_, "");
     config.Add("many", &many_, "");
+    config.Add("share", &share_, "");
+    config.AddChoice("kind", {"this", "that"}, &kind_, "");
     config.AddTables("hypervisor", {"name", "cpu-set"}, &tables_);
     arguments.insert(arguments.begin(), "berth-test");
     std::vector<const char*> argv;
@@ -51,6 +56,8 @@ class ConfigTest : public ::testing::Test {
   bool switch_ = false;
   absl::Duration wait_ = absl::Seconds(1);
   std::vector<std::string> many_ = {"default"};
+  double share_ = 0.5;
+  std::string kind_ = "this";
   std::vector<ConfigTable> tables_;
 };
 
@@ -226,6 +233,14 @@ TEST_F(ConfigTest, MistakesAreToldWithoutTheValue) {
       {{}, "[text]\npassword = 'secret'", "'text' must be a text"},
       {{}, "txet = 'secret'", "unknown setting 'txet'"},
       {{}, "text = ['secret', 'secret']", "text"},
+      {{}, "count = 'secret'", "settings.toml: --count: has to be a whole number"},
+      {{}, "count = 99999999999", "settings.toml: --count: has to be a whole number"},
+      {{}, "switch = 'secret'", "--switch: has to be true or false"},
+      {{}, "wait = 'secret'", "--wait: has to be a duration such as 5s or 100ms"},
+      {{}, "share = 'secret'", "--share: has to be a number"},
+      {{}, "kind = 'secret'", "--kind: has to be one of: that, this"},
+      {{"--count=secret"}, "", "--count: has to be a whole number"},
+      {{"--kind=secret"}, "", "--kind: has to be one of: that, this"},
   };
   for (const Case& mistake : cases) {
     WriteFile(mistake.file);
@@ -235,6 +250,19 @@ TEST_F(ConfigTest, MistakesAreToldWithoutTheValue) {
     ASSERT_FALSE(parsed.ok()) << mistake.file;
     EXPECT_THAT(parsed.status().message(), HasSubstr(mistake.said));
     EXPECT_THAT(parsed.status().message(), Not(HasSubstr("secret"))) << mistake.file;
+  }
+}
+
+TEST_F(ConfigTest, MistakesInTheEnvironmentAreToldWithoutTheValue) {
+  for (const char* name : {"COUNT", "SWITCH", "WAIT", "SHARE", "KIND"}) {
+    const std::string variable = absl::StrCat("BERTH_", name);
+    setenv(variable.c_str(), "secret", 1);
+    const absl::StatusOr<Config::Next> parsed = Parse({});
+    unsetenv(variable.c_str());
+    ASSERT_FALSE(parsed.ok()) << name;
+    EXPECT_THAT(parsed.status().message(),
+                HasSubstr(absl::StrCat("--", absl::AsciiStrToLower(name), ": has to be ")));
+    EXPECT_THAT(parsed.status().message(), Not(HasSubstr("secret")));
   }
 }
 
