@@ -56,11 +56,13 @@ int OnVerified(int good, X509_STORE_CTX* context) {
   return accepted;
 }
 
-// OpenSSL calls this for each new connection, after it has copied the settings of gRPC's context.
+// OpenSSL calls this for each new connection, after it has copied the settings of gRPC's context. A
+// connection that verifies nothing, such as one of libpq without root certificates, refuses nobody.
 void OnNewConnection(void* connection, void* /*data*/, CRYPTO_EX_DATA* /*all*/, int /*index*/,
                      long /*number*/, void* /*given*/) {
   auto* const ssl = static_cast<SSL*>(connection);
-  SSL_set_verify(ssl, SSL_get_verify_mode(ssl), OnVerified);
+  const int mode = SSL_get_verify_mode(ssl);
+  if (mode != SSL_VERIFY_NONE) SSL_set_verify(ssl, mode, OnVerified);
 }
 
 }  // namespace
