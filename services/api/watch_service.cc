@@ -7,6 +7,7 @@
 #include "grpcpp/support/proto_buffer_reader.h"
 #include "grpcpp/support/server_callback.h"
 #include "services/api/services.h"
+#include "services/log/refusal_log.h"
 #include "services/process/gate.h"
 #include "services/process/open_calls.h"
 #include "services/process/status.h"
@@ -27,11 +28,19 @@ ByteBuffer BufferOf(const WatchMessage& message) {
   return ByteBuffer(&slice, 1);
 }
 
+// If `status` refuses the caller (RefusesCaller), the log has it.
+void TellRefusal(const std::string& caller, const absl::Status& status) {
+  static auto& refusals = *new RefusalLog("a call was refused");
+  if (RefusesCaller(status)) {
+    refusals.Tell(caller, "berth.placement.v1.WatchService/Watch", status);
+  }
+}
+
 // One gRPC stream of Watch. Owns itself: OnDone, the last call by gRPC, deletes it.
 class WatchStream final : public grpc::ServerWriteReactor<ByteBuffer>, public WatchSink {
  public:
   WatchStream(WatchHub* hub, const std::string& owner)
-      : hub_(hub), watcher_(std::make_shared<Watcher>(this, WatchLimits(), owner)) {}
+      : hub_(hub), owner_(owner), watcher_(std::make_shared<Watcher>(this, WatchLimits(), owner)) {}
 
   void Open(const ByteBuffer& bytes) {
     pb::WatchRequest request;
@@ -40,8 +49,8 @@ class WatchStream final : public grpc::ServerWriteReactor<ByteBuffer>, public Wa
     // Open may end the stream; the stream then deletes itself with its member watcher_. This copy
     // keeps the watcher alive.
     const WatcherPtr watcher = watcher_;
-    if (const OpenCallPtr& call = OpenCall::Current()) {
-      call->OnEnding([watcher](const absl::Status& why) { watcher->End(why); });
+    if (call_ != nullptr) {
+      call_->OnEnding([watcher](const absl::Status& why) { watcher->End(why); });
     }
     if (parsed) return hub_->Open(watcher, request);
     watcher->End(InvalidField("request", "cannot be read as a WatchRequest"));
@@ -52,6 +61,9 @@ class WatchStream final : public grpc::ServerWriteReactor<ByteBuffer>, public Wa
     StartWrite(&buffer_);
   }
   void Finish(const absl::Status& status) override {
+    // Whoever made the call end has told it.
+    const bool told = call_ != nullptr && !call_->ending().ok();
+    if (!told) TellRefusal(owner_, status);
     ServerWriteReactor::Finish(PlacementStatus(status));
   }
 
@@ -68,6 +80,8 @@ class WatchStream final : public grpc::ServerWriteReactor<ByteBuffer>, public Wa
 
  private:
   WatchHub* const hub_;
+  const std::string owner_;
+  const OpenCallPtr call_ = OpenCall::Current();  // null: the connection has no TLS
   const WatcherPtr watcher_;
   ByteBuffer buffer_;  // the bytes that are being sent
 };

@@ -11,7 +11,7 @@ bool RefusesCaller(const absl::Status& status) {
   if (absl::IsPermissionDenied(status) || absl::IsUnauthenticated(status)) return true;
   if (!absl::IsUnavailable(status)) return false;
   const std::string reason = ReasonIn(status);
-  return reason == "RATE_LIMITED" || reason == "OVERLOADED";
+  return reason == "RATE_LIMITED" || reason == "OVERLOADED" || reason == "TOO_MANY_WAIT";
 }
 
 std::string ReasonIn(const absl::Status& status) {

@@ -17,7 +17,7 @@
 namespace berth::services {
 
 // Whether `status` refuses a caller, or says that too many calls wait: PERMISSION_DENIED,
-// UNAUTHENTICATED, or UNAVAILABLE with the reason RATE_LIMITED or OVERLOADED.
+// UNAUTHENTICATED, or UNAVAILABLE with the reason RATE_LIMITED, OVERLOADED or TOO_MANY_WAIT.
 bool RefusesCaller(const absl::Status& status);
 // The reason of the refusal that `status` carries; without one the name of its code.
 std::string ReasonIn(const absl::Status& status);

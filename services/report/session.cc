@@ -100,7 +100,7 @@ void ReportSession::HandleHello() {
   const auto hello = std::make_shared<const HelloFacts>(*std::move(facts));
   Submit(hello->service, [this, hello](const Decision& decision) {
     const absl::Status status = day_.Settle(identity_, decision);
-    if (!status.ok()) return End(status);
+    if (!status.ok()) return End(Logged(identity_, status));
     // A worker looks up the nodes: with ten thousand trackers this would take too long on the
     // ledger's answering thread.
     const auto welcome = [self = shared_from_this(), hello, decision] {

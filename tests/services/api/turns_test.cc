@@ -1,5 +1,6 @@
 // A caller over gRPC is served in turn with one who has filled the queue of the workers, and the
 // calls of one caller leave room for those of others.
+#include <gmock/gmock.h>
 #include <grpcpp/create_channel.h>
 #include <gtest/gtest.h>
 
@@ -15,11 +16,13 @@
 #include "berth/placement/v1/candidate.grpc.pb.h"
 #include "berth/placement/v1/ledger.grpc.pb.h"
 #include "berth/placement/v1/provider.grpc.pb.h"
+#include "berth/placement/v1/watch.grpc.pb.h"
 #include "services/api/edge.h"
 #include "services/api/export_places.h"
 #include "services/api/import_place.h"
 #include "services/api/services.h"
 #include "services/process/server.h"
+#include "services/watch/hub.h"
 #include "tests/processes/ledger_runner.h"
 #include "tests/processes/private_cluster.h"
 
@@ -85,8 +88,8 @@ class TurnsOfCallersTest : public ::testing::Test {
     options.listen = {"127.0.0.1:0"};
     return options;
   }
-  static placement::LedgerOptions FewMayWait() {
-    placement::LedgerOptions options = placement::OptionsFor(placement::NewDatabase());
+  static placement::LedgerOptions FewMayWait(const std::string& url) {
+    placement::LedgerOptions options = placement::OptionsFor(url);
     options.awaits_max = 2;  // one of each caller
     return options;
   }
@@ -94,7 +97,8 @@ class TurnsOfCallersTest : public ::testing::Test {
   std::promise<void> release_;
   std::atomic<bool> answered_{false};
   std::atomic<int> done_{0}, refused_{0};
-  LedgerRunner runner_{FewMayWait()};
+  const std::string url_ = placement::NewDatabase();
+  LedgerRunner runner_{FewMayWait(url_)};
   ExportPlaces exports_;
   ImportPlace imports_;
   Workers workers_{1, kFlood};
@@ -106,8 +110,10 @@ class TurnsOfCallersTest : public ::testing::Test {
   const std::unique_ptr<grpc::Service> providers_ = MakeProviderService(&edge_);
   const std::unique_ptr<grpc::Service> candidates_ =
       MakeCandidateService(&edge_, placement::SearchBudget());
-  const std::unique_ptr<Server> server_ =
-      *Server::Start(Loopback(), {ledger_.get(), providers_.get(), candidates_.get()});
+  WatchHub hub_{&runner_.ledger(), &workers_, url_};
+  const std::unique_ptr<grpc::Service> watches_ = MakeWatchService(&hub_);
+  const std::unique_ptr<Server> server_ = *Server::Start(
+      Loopback(), {ledger_.get(), providers_.get(), candidates_.get(), watches_.get()});
   const std::shared_ptr<grpc::Channel> channel_ =
       grpc::CreateChannel(server_->addresses()[0], grpc::InsecureChannelCredentials());
 };
@@ -166,6 +172,34 @@ TEST_F(TurnsOfCallersTest, WhoIsPutOutIsToldSo) {
     ++put_out;
   }
   EXPECT_EQ(put_out, 1);
+}
+
+// A stream that is refused because its caller has too many waiting: the log has it, as it has a call.
+TEST_F(TurnsOfCallersTest, AWatchThatIsRefusedIsLogged) {
+  release_.set_value();
+  const auto stub = pb::WatchService::NewStub(channel_);
+  pb::WatchRequest request;
+  request.mutable_after_revision()->set_epoch(runner_.ledger().Newest()->position().revision.epoch);
+  request.mutable_after_revision()->set_number(1'000'000);
+  testing::internal::CaptureStderr();
+  grpc::ClientContext contexts[2];
+  std::atomic<int> refused{0};
+  std::vector<std::future<void>> watches;
+  for (grpc::ClientContext& context : contexts) {
+    context.set_deadline(absl::ToChronoTime(absl::Now() + absl::Seconds(60)));
+    watches.push_back(std::async(std::launch::async, [&] {
+      pb::WatchResponse response;
+      const auto stream = stub->Watch(&context, request);
+      EXPECT_FALSE(stream->Read(&response));
+      if (stream->Finish().error_code() == grpc::StatusCode::UNAVAILABLE) ++refused;
+    }));
+  }
+  EXPECT_TRUE(LedgerRunner::Eventually([&] { return refused == 1; }));
+  for (grpc::ClientContext& context : contexts) context.TryCancel();
+  for (std::future<void>& watch : watches) watch.get();
+  EXPECT_THAT(testing::internal::GetCapturedStderr(),
+              testing::HasSubstr("a call was refused caller=anonymous "
+                                 "method=berth.placement.v1.WatchService/Watch reason=OVERLOADED"));
 }
 
 // The second call of a caller may not wait for the future beside the first. When the first one is

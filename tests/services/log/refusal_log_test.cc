@@ -88,6 +88,7 @@ TEST(RefusesCallerTest, TellsTheCallerFromTheRequest) {
   EXPECT_TRUE(RefusesCaller(RefusedWith(Code::kUnauthenticated, "UNAUTHENTICATED")));
   EXPECT_TRUE(RefusesCaller(RefusedWith(Code::kUnavailable, "RATE_LIMITED")));
   EXPECT_TRUE(RefusesCaller(RefusedWith(Code::kUnavailable, "OVERLOADED")));
+  EXPECT_TRUE(RefusesCaller(RefusedWith(Code::kUnavailable, "TOO_MANY_WAIT")));
   EXPECT_FALSE(RefusesCaller(RefusedWith(Code::kUnavailable, "NOT_SERVING")));
   EXPECT_FALSE(RefusesCaller(absl::UnavailableError("the database is away")));
   EXPECT_FALSE(RefusesCaller(RefusedWith(Code::kInvalidArgument, "INVALID_FIELD")));

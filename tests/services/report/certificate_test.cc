@@ -1,4 +1,7 @@
 // Sessions of trackers with certificates, over a real ledger, without gRPC.
+#include <atomic>
+#include <future>
+#include <memory>
 #include <optional>
 #include <string>
 
@@ -38,6 +41,48 @@ TEST_F(ReportSessionTest, ATrackerIsOnTheHostOfItsCertificate) {
 
   PlayedTracker own(&sessions, "h1", node_, {.host = "h1"});
   EXPECT_TRUE(own.Introduce());
+}
+
+// Keeps batches from beginning while it is closed.
+struct Gate {
+  std::promise<void> open;
+  const std::shared_future<void> opened = open.get_future().share();
+  std::atomic<bool> closed{false};
+};
+
+// A ledger whose queue has room for one command of each kind.
+class FullQueueSessionTest : public ReportSessionTest {
+ protected:
+  explicit FullQueueSessionTest(const std::shared_ptr<Gate>& gate = std::make_shared<Gate>())
+      : ReportSessionTest([gate](placement::LedgerOptions* options) {
+          options->queue_max = 1;
+          options->at_step = [gate](placement::LedgerStep step) {
+            if (step == placement::LedgerStep::kBeforeLock && gate->closed) gate->opened.wait();
+          };
+        }),
+        gate_(gate) {}
+
+  const std::shared_ptr<Gate> gate_;
+};
+
+TEST_F(FullQueueSessionTest, AHelloThatIsRefusedIsLogged) {
+  ReportSessions sessions(&runner_.ledger(), &workers_, &recorder_);
+  const Settled settled(this);
+  PlayedTracker first(&sessions, "h1", node_);
+  PlayedTracker second(&sessions, "h2", placement::ProviderId{placement::Uuid::Random()});
+  gate_->closed = true;
+  auto claim = runner_.Begin(placement::WithId(placement::NewProvider(1), ""));
+  EXPECT_TRUE(placement::LedgerRunner::Eventually(
+      [this] { return runner_.ledger().health().queue_length == 0; }));
+  EXPECT_TRUE(first.SayHello());
+  ::testing::internal::CaptureStderr();
+  EXPECT_TRUE(second.SayHello());
+  EXPECT_EQ(EndReason(second), "OVERLOADED");
+  const std::string log = ::testing::internal::GetCapturedStderr();
+  gate_->open.set_value();
+  EXPECT_TRUE(absl::StrContains(log, "ReportService/Session reason=OVERLOADED")) << log;
+  EXPECT_TRUE(claim.get().status.ok());
+  EXPECT_TRUE(first.Next().has_welcome());
 }
 
 TEST_F(ReportSessionTest, AStreamEndsWithItsCertificate) {

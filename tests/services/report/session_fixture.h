@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <functional>
 #include <future>
 #include <map>
 #include <string>
@@ -42,6 +43,16 @@ inline void Allocate(placement::LedgerRunner& runner, placement::InstanceId inst
 
 class ReportSessionTest : public ::testing::Test {
  protected:
+  // `set` may change the options of the ledger.
+  explicit ReportSessionTest(const std::function<void(placement::LedgerOptions*)>& set = nullptr)
+      : runner_(OptionsWith(url_, set)) {}
+
+  static placement::LedgerOptions OptionsWith(
+      const std::string& url, const std::function<void(placement::LedgerOptions*)>& set) {
+    placement::LedgerOptions options = placement::OptionsFor(url);
+    if (set) set(&options);
+    return options;
+  }
   double Attached(const ReportSessions& sessions) {
     Measured measured;
     sessions.Measure(&measured);
@@ -84,7 +95,7 @@ class ReportSessionTest : public ::testing::Test {
   };
 
   const std::string url_ = placement::NewDatabase();
-  placement::LedgerRunner runner_{placement::OptionsFor(url_)};
+  placement::LedgerRunner runner_;
   LivenessRecorder recorder_{&runner_.ledger(), url_, absl::Seconds(60)};
   Workers workers_{1, 1000};
   const placement::ProviderId node_{placement::Uuid::Random()};
