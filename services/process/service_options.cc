@@ -85,10 +85,12 @@ void AddTlsOptions(TlsSettings* tls, Config* config) {
 }
 
 Tls::Tell PeerTeller(std::function<placement::BootTime()> clock) {
-  auto pace = std::make_shared<LinePace>(absl::Seconds(1), kPeerLinesMax);
-  return [pace, clock = std::move(clock)](bool wrong, const std::string& text) {
+  auto of_peers = std::make_shared<LinePace>(absl::Seconds(1), kPeerLinesMax);
+  auto of_grpc = std::make_shared<LinePace>(absl::Seconds(1), kPeerLinesMax);
+  return [of_peers, of_grpc, clock = std::move(clock)](bool wrong, const std::string& text) {
     int64_t omitted = 0;
-    if (!pace->Lets(text, clock(), &omitted)) return;
+    LinePace& pace = absl::StartsWith(text, kGrpcWords) ? *of_grpc : *of_peers;
+    if (!pace.Lets(text, clock(), &omitted)) return;
     Log(wrong ? LogLevel::kWarning : LogLevel::kInfo, text, {{"omitted", omitted}});
   };
 }

@@ -37,8 +37,8 @@ absl::Status CheckMetricsListener(const ServiceOptions& options);
 void AddTlsOptions(TlsSettings* tls, Config* config);
 
 // Writes to the log what is told of peers, who decide how often it is told: the same text once a
-// second, and 20 lines a second at most, with the number of those that were left out. `clock` tells
-// the time.
+// second, and 20 lines a second at most, with the number of those that were left out. What else gRPC
+// says (kGrpcWords) has 20 lines of its own, so that peers do not hide it. `clock` tells the time.
 Tls::Tell PeerTeller(std::function<placement::BootTime()> clock = placement::BootNow);
 
 // Opens the certificates of a service, and passes on to the log what happens to them, and what gRPC

@@ -63,7 +63,7 @@ absl::Status CheckPeer(const std::vector<std::string>& uris, const std::string& 
       roles.empty() || std::find(roles.begin(), roles.end(), id->role) != roles.end();
   if (id->domain == trust_domain && right_role) return absl::OkStatus();
   return absl::PermissionDeniedError(absl::StrCat(
-      "the certificate of the other side is that of ", UriOf(*id), ", but must be that of ",
+      "the certificate of the other side is that of ", Shown(UriOf(*id)), ", but must be that of ",
       UriOf({trust_domain, roles.empty() ? "ROLE" : absl::StrJoin(roles, " or "), "NAME"})));
 }
 

@@ -117,7 +117,7 @@ void OnGrpcLog(gpr_log_func_args* line) {
   if (absl::StartsWith(text, "No match found for server name")) return;
   const bool handshake = absl::StrContains(text, "andshake");
   GrpcLogTeller()(line->severity == GPR_LOG_SEVERITY_ERROR,
-                  absl::StrCat(handshake ? "a TLS handshake failed: " : "gRPC: ", text));
+                  absl::StrCat(handshake ? "a TLS handshake failed: " : kGrpcWords, text));
 }
 
 }  // namespace

@@ -84,6 +84,9 @@ class Tls {
   std::unique_ptr<Impl> impl_;
 };
 
+// What PassOnGrpcLog puts before a line of gRPC that is not about a handshake.
+inline constexpr char kGrpcWords[] = "gRPC: ";
+
 // Passes on what gRPC logs, instead of letting gRPC write it to stderr, and why OpenSSL refuses the
 // certificates of peers. A peer decides how often. To be called before the first handshake.
 void PassOnGrpcLog(Tls::Tell tell);

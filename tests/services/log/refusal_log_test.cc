@@ -111,5 +111,17 @@ TEST(PeerTellerTest, HasEachTextOnceASecondAndFewLines) {
   EXPECT_THAT(burst(1000), SizeIs(20));
 }
 
+TEST(PeerTellerTest, PeersDoNotHideWhatElseGrpcSays) {
+  const placement::BootTime now;
+  const Tls::Tell tell = PeerTeller([now] { return now; });
+  const std::vector<std::string> lines = LinesOf([&] {
+    for (int i = 0; i < 1000; ++i) tell(true, absl::StrCat("refused ", i));
+    for (int i = 0; i < 1000; ++i) tell(true, absl::StrCat("gRPC: no file is left ", i));
+  });
+  ASSERT_THAT(lines, SizeIs(40));
+  EXPECT_THAT(lines[19], HasSubstr("refused 19"));
+  EXPECT_THAT(lines[20], HasSubstr("gRPC: no file is left 0"));
+}
+
 }  // namespace
 }  // namespace berth::services
