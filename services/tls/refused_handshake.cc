@@ -5,36 +5,13 @@
 #include "absl/strings/str_cat.h"
 #include "openssl/ssl.h"
 #include "openssl/x509_vfy.h"
-#include "placement/ground/mutex.h"
 #include "services/tls/holder.h"
+#include "services/tls/listener.h"
 
 namespace berth::services {
 namespace {
 
-using RefusalTeller = std::function<void(const std::string&)>;
-
-// Whom to tell. Thread-safe.
-class Listener {
- public:
-  void Put(RefusalTeller teller) {
-    placement::MutexLock lock(&mutex_);
-    teller_ = std::move(teller);
-  }
-  void Tell(const std::string& text) const {
-    RefusalTeller teller;
-    {
-      placement::MutexLock lock(&mutex_);
-      teller = teller_;
-    }
-    if (teller) teller(text);
-  }
-
- private:
-  mutable placement::Mutex mutex_;
-  RefusalTeller teller_ ABSL_GUARDED_BY(mutex_);
-};
-
-Listener& TheListener() {
+Listener& RefusalListener() {
   static auto* const listener = new Listener();
   return *listener;
 }
@@ -48,11 +25,12 @@ int OnVerified(int good, X509_STORE_CTX* context) {
   const int accepted = replaced == nullptr ? good : replaced(good, context);
   if (accepted != 0) return accepted;
   const X509* const certificate = X509_STORE_CTX_get0_cert(context);
-  TheListener().Tell(absl::StrCat(
-      "refused a TLS connection: the certificate of the other side: ",
-      X509_verify_cert_error_string(X509_STORE_CTX_get_error(context)), " (certificate ",
-      X509_STORE_CTX_get_error_depth(context) + 1, " of the chain); it is the one with ",
-      certificate == nullptr ? "unknown holder" : HolderOf(certificate)));
+  RefusalListener().Tell(
+      true, absl::StrCat("refused a TLS connection: the certificate of the other side: ",
+                         X509_verify_cert_error_string(X509_STORE_CTX_get_error(context)),
+                         " (certificate ", X509_STORE_CTX_get_error_depth(context) + 1,
+                         " of the chain); it is the one with ",
+                         certificate == nullptr ? "unknown holder" : HolderOf(certificate)));
   return accepted;
 }
 
@@ -68,7 +46,9 @@ void OnNewConnection(void* connection, void* /*data*/, CRYPTO_EX_DATA* /*all*/, 
 }  // namespace
 
 void TellRefusedHandshakes(std::function<void(const std::string& text)> tell) {
-  TheListener().Put(std::move(tell));
+  Listener::Teller teller;
+  if (tell) teller = [tell = std::move(tell)](bool, const std::string& text) { tell(text); };
+  RefusalListener().Put(std::move(teller));
   static const int index = SSL_get_ex_new_index(0, nullptr, OnNewConnection, nullptr, nullptr);
   static_cast<void>(index);
 }

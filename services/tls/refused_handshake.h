@@ -14,7 +14,9 @@ namespace berth::services {
 // From now on calls `tell` for each handshake of this process in which OpenSSL refuses the
 // certificate of the other side, with the reason and with whose certificate it is (HolderOf).
 // Whether a certificate is refused does not change. `tell` is called from any thread; it replaces
-// that of an earlier call, and null tells nobody. Thread-safe.
+// that of an earlier call, and null tells nobody. REQUIRES: who has a callback of its own for the
+// verification has set it for the SSL or the SSL_CTX; that of an X509_STORE is not called any more.
+// Thread-safe.
 void TellRefusedHandshakes(std::function<void(const std::string& text)> tell);
 
 }  // namespace berth::services

@@ -21,6 +21,7 @@
 #include "placement/ground/check.h"
 #include "placement/ground/mutex.h"
 #include "placement/ground/status_macros.h"
+#include "services/tls/listener.h"
 #include "services/tls/peer_verifier.h"
 #include "services/tls/refused_handshake.h"
 #include "services/tls/small_connections.h"
@@ -106,9 +107,9 @@ struct HandedOver {
   MemoryFile ca;
 };
 
-Tls::Tell& GrpcLogTeller() {
-  static auto* const teller = new Tls::Tell();
-  return *teller;
+Listener& GrpcLogListener() {
+  static auto* const listener = new Listener();
+  return *listener;
 }
 
 void OnGrpcLog(gpr_log_func_args* line) {
@@ -116,8 +117,8 @@ void OnGrpcLog(gpr_log_func_args* line) {
   // Said for every connection: the client has sent an address as the name of the server.
   if (absl::StartsWith(text, "No match found for server name")) return;
   const bool handshake = absl::StrContains(text, "andshake");
-  GrpcLogTeller()(line->severity == GPR_LOG_SEVERITY_ERROR,
-                  absl::StrCat(handshake ? "a TLS handshake failed: " : kGrpcWords, text));
+  GrpcLogListener().Tell(line->severity == GPR_LOG_SEVERITY_ERROR,
+                         absl::StrCat(handshake ? "a TLS handshake failed: " : kGrpcWords, text));
 }
 
 }  // namespace
@@ -269,7 +270,7 @@ std::shared_ptr<grpc::ChannelCredentials> Tls::ForChannel(std::vector<std::strin
 
 void PassOnGrpcLog(Tls::Tell tell) {
   TellRefusedHandshakes([tell](const std::string& text) { tell(true, text); });
-  GrpcLogTeller() = std::move(tell);
+  GrpcLogListener().Put(std::move(tell));
   gpr_set_log_function(OnGrpcLog);
 }
 
