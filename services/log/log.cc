@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "nlohmann/json.hpp"
@@ -55,6 +56,14 @@ std::string Dump(const nlohmann::ordered_json& json) {
   return json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
 }
 
+// `message` in one line. If it has what could be taken for a field, or for the end of a quoted text, it
+// comes as JSON: a peer may have chosen a part of it.
+std::string MessageOf(absl::string_view message) {
+  const std::string line = absl::StrReplaceAll(message, {{"\n", " "}});
+  const bool plain = line.find_first_of("\"=\\") == std::string::npos;
+  return plain ? line : Dump(nlohmann::ordered_json(line));
+}
+
 // Returns a text as it is if it is not empty and has no special characters, and any other value as
 // JSON. So a log entry always stays one line.
 std::string TextOf(const LogValue& value) {
@@ -94,8 +103,7 @@ std::string LogLine(LogFormat format, absl::string_view timestamp, LogLevel leve
     for (const LogField& field : fields) line[std::string(field.first)] = JsonOf(field.second);
     return Dump(line);
   }
-  std::string line = absl::StrCat(timestamp, " ", LevelName(level), " ");
-  for (const char c : message) line.push_back(c == '\n' ? ' ' : c);
+  std::string line = absl::StrCat(timestamp, " ", LevelName(level), " ", MessageOf(message));
   for (const LogField& field : fields) {
     absl::StrAppend(&line, " ", field.first, "=", TextOf(field.second));
   }

@@ -35,7 +35,8 @@ using LogField = std::pair<absl::string_view, LogValue>;
 void StartLog(LogFormat format, LogLevel level_min);
 bool LogEnabled(LogLevel level);
 
-// If LogEnabled(level), writes one line. Replaces invalid UTF-8, except in `message` for kText.
+// If LogEnabled(level), writes one line. Replaces invalid UTF-8, except in a `message` for kText that
+// is not quoted. It is quoted if it has `"`, `=` or a backslash, so that it forges no field.
 void Log(LogLevel level, absl::string_view message, std::initializer_list<LogField> fields = {});
 
 // The line that Log writes, with `timestamp` and without the line break.

@@ -37,6 +37,17 @@ TEST(LogTest, TextQuotesOnlyWhatNeedsIt) {
       R"(2026-11-20T10:00:00.000Z warning slow call method=Get detail="two words" empty="" n=3)");
 }
 
+// A message has what a peer chose, such as the URI of a certificate.
+TEST(LogTest, NoMessageForgesAField) {
+  EXPECT_EQ(LogLine(LogFormat::kText, kWhen, LogLevel::kWarning,
+                    "refused URI spiffe://x caller=admin/ann", {{"omitted", int64_t{0}}}),
+            absl::StrCat(kWhen, R"( warning "refused URI spiffe://x caller=admin/ann" omitted=0)"));
+  EXPECT_EQ(LogLine(LogFormat::kText, kWhen, LogLevel::kWarning, R"(a" b=\"c")", {}),
+            absl::StrCat(kWhen, R"( warning "a\" b=\\\"c\"")"));
+  EXPECT_EQ(LogLine(LogFormat::kText, kWhen, LogLevel::kInfo, "first\nsecond", {}),
+            absl::StrCat(kWhen, " info first second"));
+}
+
 TEST(LogTest, TheThresholdCuts) {
   StartLog(LogFormat::kJson, LogLevel::kWarning);
   EXPECT_FALSE(LogEnabled(LogLevel::kInfo));
