@@ -18,6 +18,29 @@ const NamedInventory* FindNamed(const std::vector<NamedInventory>& inventories,
 
 }  // namespace
 
+bool HasWithheld(const State& state, const TrackerLimits* limits, const ProviderConfig& provider) {
+  if (limits == nullptr || limits->withheld == nullptr) return false;
+  const WithheldNames& withheld = *limits->withheld;
+  const auto has_trait = [&](const std::string& name) {
+    const std::optional<TraitId> id = state.catalog().traits.Find(name);
+    return id && provider.HasTrait(*id);
+  };
+  const auto has_row = [&](const std::string& name) {
+    const std::optional<ClassId> id = state.catalog().classes.Find(name);
+    return id && provider.FindInventory(*id) >= 0;
+  };
+  return std::any_of(withheld.traits.begin(), withheld.traits.end(), has_trait) ||
+         std::any_of(withheld.resource_classes.begin(), withheld.resource_classes.end(), has_row);
+}
+
+bool HasWithheld(const State& state, const TrackerLimits* limits, ProviderId node) {
+  bool has = false;
+  NodeProviders(state, node).ForEach([&](const ProviderPlace& place) {
+    has = has || HasWithheld(state, limits, place.config());
+  });
+  return has;
+}
+
 bool ReportLimits::Withholds(absl::string_view resource_class) const {
   const WithheldNames* const withheld = report_.limits->withheld.get();
   return withheld != nullptr && withheld->resource_classes.contains(resource_class);

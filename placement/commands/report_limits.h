@@ -2,6 +2,8 @@
 //
 // - A withheld trait stays as the provider has it, whatever the report says.
 // - A withheld class stays as the provider has it, too: its inventory, or that there is none.
+// - A provider with something withheld is not removed (HasWithheld): a report could make it again,
+//   without what operators gave it.
 // - A ceiling holds for the sum of `total` over all providers of the nodes of the report's host. What
 //   the report changes and removes counts as it is after the report. Each reported provider gets at
 //   most what the providers before it in the report, and those that it does not name, leave. `total`
@@ -27,6 +29,12 @@
 #include "placement/state/state.h"
 
 namespace berth::placement {
+
+// Whether the provider has a trait, or an inventory of a class, that `limits` withhold. Then no
+// tracker may take the provider away. `limits`: null if nothing is limited.
+bool HasWithheld(const State& state, const TrackerLimits* limits, const ProviderConfig& provider);
+// Whether a provider of the node (NodeProviders) has something withheld.
+bool HasWithheld(const State& state, const TrackerLimits* limits, ProviderId node);
 
 class ReportLimits {
  public:

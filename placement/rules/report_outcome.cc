@@ -99,9 +99,11 @@ Outcome ReportPlan::MakeOutcome(const Removals& removals, const Content& content
   }
   for (const int p : removals.going) changes.push_back(ProviderRemoved{root_->tree->config(p).id});
   for (const int p : removals.kept) {
-    outcome.result.warnings.push_back(absl::StrCat(Describe(root_->tree->config(p)),
-                                                   " is not deleted: it or a provider below it has "
-                                                   "allocations, or does not belong to the node"));
+    outcome.result.warnings.push_back(
+        absl::StrCat(Describe(root_->tree->config(p)),
+                     " is not deleted: it or a provider below it has "
+                     "allocations, does not belong to the node, or has "
+                     "what only operators take away"));
   }
   changes.push_back(NodePut{
       std::make_shared<const NodeRecord>(MakeNode(removals, outcome.result.providers, context))});

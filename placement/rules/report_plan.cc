@@ -228,8 +228,9 @@ bool ReportPlan::IsMade(const ProviderConfig& config) const {
 }
 
 // Decides which unwanted providers are removed: a provider is removed if a tracker made it, nobody
-// holds anything on it, and each of its children is removed or gets another parent. So a provider
-// that an operator made stays, and so do all providers above it (T-202).
+// holds anything on it, it has nothing that the limits withhold, and each of its children is removed
+// or gets another parent. So a provider that an operator made stays, and so do all providers above
+// it (T-202).
 ReportPlan::Removals ReportPlan::DecideRemovals() const {
   Removals removals;
   if (!root_) return removals;
@@ -242,7 +243,8 @@ ReportPlan::Removals ReportPlan::DecideRemovals() const {
   }
   for (int p = tree.size() - 1; p >= 0; --p) {
     if (!goes[p]) continue;
-    goes[p] = IsMade(tree.config(p)) && tree.consumers[p].empty() && !gets_child[p];
+    goes[p] = IsMade(tree.config(p)) && tree.consumers[p].empty() && !gets_child[p] &&
+              !HasWithheld(state_, report_.limits.get(), tree.config(p));
     for (int child = p + 1; child < tree.shape->end_of[p]; child = tree.shape->end_of[child]) {
       // A reported child counts only if the report gives it the parent `p`, which gets_child says.
       // So only the other children are looked at here.

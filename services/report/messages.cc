@@ -6,6 +6,7 @@
 
 #include "placement/commands/fleet_node.h"
 #include "placement/commands/node_providers.h"
+#include "placement/commands/report_limits.h"
 #include "services/process/error.h"
 #include "services/wire/allocation.h"
 #include "services/wire/fleet.h"
@@ -213,6 +214,16 @@ std::vector<ProviderId> NodesToRetire(const State& state, const HelloFacts& hell
     nodes.push_back(id);
   }
   return nodes;
+}
+
+absl::Status CheckRetired(const State& state, const placement::TrackerLimits* limits,
+                          ProviderId node) {
+  if (!placement::HasWithheld(state, limits, node)) return absl::OkStatus();
+  return placement::Refuse(absl::StatusCode::kPermissionDenied, "POLICY_DENIED",
+                           absl::StrCat("the tracker cannot retire node ", node.ToString(),
+                                        ", which has what the access file withholds: an operator "
+                                        "has to retire it"),
+                           {{{"provider", node.ToString()}}});
 }
 
 absl::StatusOr<ApplyReport> ApplyReportOf(const State& state, const HelloFacts& hello,

@@ -42,6 +42,10 @@ std::vector<placement::ProviderId> OwnNodes(const placement::State& state, const
 // The nodes of hello.retired that are recorded for the Hello's host and are not retired yet (T-40).
 std::vector<placement::ProviderId> NodesToRetire(const placement::State& state,
                                                  const HelloFacts& hello);
+// PERMISSION_DENIED / POLICY_DENIED if a provider of the node has something withheld: a retired node
+// ends with its last consumer, and its tracker could make it again without what operators gave it.
+absl::Status CheckRetired(const placement::State& state, const placement::TrackerLimits* limits,
+                          placement::ProviderId node);
 
 Beat BeatOf(const pb::Heartbeat& heartbeat);
 

@@ -137,7 +137,9 @@ void ReportSession::Welcome(const HelloPtr& hello, const Decision& decision) {
       *state, *hello, decision, sessions_->heartbeat_interval(),
       [&](ProviderId node) { return sessions_->AskForSnapshot(host, node); },
       response.mutable_welcome());
+  const auto limits = identity_.LimitsBy(sessions_->settings().policy);
   for (const ProviderId node : NodesToRetire(*state, *hello)) {
+    if (!Logged(identity_, CheckRetired(*state, limits.get(), node)).ok()) continue;
     Submit(placement::RetireNode{node, true}, [](const Decision&) {});
   }
   traffic_.Send(std::move(response));
@@ -166,10 +168,7 @@ void ReportSession::HandleReport(const absl::Status& form) {
     traffic_.Send(std::move(response));
     return traffic_.ReadNext();
   }
-  const AccessPolicy* const policy = sessions_->settings().policy;
-  if (policy != nullptr && identity_.identified()) {
-    report->limits = policy->LimitsOf(identity_.Actor());
-  }
+  report->limits = identity_.LimitsBy(sessions_->settings().policy);
   const ProviderId node = report->node;
   Submit(*std::move(report),
          [this, node](const Decision& decision) { SettleReport(node, decision); });

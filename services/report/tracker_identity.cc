@@ -33,6 +33,10 @@ std::string TrackerIdentity::Actor() const {
 
 std::string TrackerIdentity::Owner() const { return identified() ? Actor() : "anonymous"; }
 
+placement::TrackerLimitsPtr TrackerIdentity::LimitsBy(const AccessPolicy* policy) const {
+  return policy != nullptr && identified() ? policy->LimitsOf(Actor()) : nullptr;
+}
+
 absl::Status TrackerIdentity::EndingOf(const placement::State& state,
                                        const absl::Status& status) const {
   // After a Reject the tracker uses the number of the report again. That would be wrong if the

@@ -16,6 +16,7 @@
 #include "absl/time/time.h"
 #include "placement/commands/command.h"
 #include "placement/state/state.h"
+#include "services/access/policy.h"
 #include "services/report/liveness.h"
 
 namespace berth::services {
@@ -53,6 +54,9 @@ class TrackerIdentity {
   // "anonymous". For a host that nobody has checked can be invented, so it gets no turn of its own.
   // REQUIRES: a Hello was accepted.
   std::string Owner() const;
+  // The limits of the tracker's commands; null without a policy, and for a host that nobody has
+  // checked. REQUIRES: a Hello was accepted.
+  placement::TrackerLimitsPtr LimitsBy(const AccessPolicy* policy) const;
 
   // Returns the status with which the stream must end after a report or a write of records that
   // ended with `status`: OUTCOME_UNKNOWN; TRACKER_FENCED; or SERVICE_NOT_REGISTERED, if the service

@@ -127,6 +127,33 @@ TEST_F(RulesReportLimits, AWithheldClassStaysAsItIs) {
   EXPECT_EQ(Row("cn1", "CUSTOM_GOLD"), gold);
 }
 
+// Otherwise a delta could remove a provider, and the next one make it again without what it had.
+TEST_F(RulesReportLimits, AProviderWithSomethingWithheldStays) {
+  const std::string all = "cn1{VCPU:8}\n  a{VCPU:1}\n    b{VCPU:1}\n  c{VCPU:1}\n  d{VCPU:1}";
+  ASSERT_EQ(Report(all), "OK");
+  fleet_.world.Must(EnsureTrait{"CUSTOM_LICENSED"});
+  fleet_.world.Must(CreateClass{"CUSTOM_GOLD"});
+  Do("traits b@ CUSTOM_LICENSED,OWNER_NOVA");
+  Do("inventory add c CUSTOM_GOLD:3");
+  ApplyReport report = FleetWorld::Delta(fleet_.MakeReport("h1", 1, "cn1", ++sequence_),
+                                         fleet_.world.provider("cn1"), "cn1");
+  report.removed = {fleet_.world.provider("b"), fleet_.world.provider("c")};
+  ASSERT_EQ(Send(report), "OK");
+  EXPECT_TRUE(fleet_.HasTrait("b", "CUSTOM_LICENSED"));
+  EXPECT_EQ(Total("c", "CUSTOM_GOLD"), 3);
+  EXPECT_EQ(fleet_.last.result.warnings.size(), 2u);
+  ASSERT_EQ(Report("cn1{VCPU:8}"), "OK");
+  EXPECT_TRUE(fleet_.HasTrait("b", "CUSTOM_LICENSED"));
+  EXPECT_TRUE(fleet_.Has("a")) << "it is above b";
+  EXPECT_EQ(Total("c", "CUSTOM_GOLD"), 3);
+  EXPECT_FALSE(fleet_.Has("d"));
+  EXPECT_EQ(fleet_.last.result.warnings.size(), 3u);
+  // What is not withheld goes, and so does what the tracker may give again.
+  limits_.withheld = nullptr;
+  ASSERT_EQ(Report("cn1{VCPU:8}"), "OK");
+  EXPECT_FALSE(fleet_.Has("a") || fleet_.Has("b") || fleet_.Has("c"));
+}
+
 TEST_F(RulesReportLimits, AHostGetsItsCeilingAndNoMore) {
   ASSERT_EQ(Report("cn1{VCPU:400 reserved 100 ratio 16, MEMORY_MB:9000}"), "OK");
   EXPECT_EQ(Total("cn1"), 40);

@@ -119,6 +119,34 @@ TEST_F(SessionLimitsTest, NewRulesCountFromTheNextReport) {
   tracker.Close();
 }
 
+// A retired node ends with its last consumer. Its tracker could then make it again.
+TEST_F(SessionLimitsTest, ANodeWithSomethingWithheldIsRetiredByOperatorsOnly) {
+  ReportSessions sessions(&runner_.ledger(), &workers_, &recorder_, Settings());
+  const Settled settled(this);
+  PlayedTracker tracker(&sessions, "h1", node_, {.host = "h1"});
+  ASSERT_TRUE(tracker.SayHello());
+  ASSERT_TRUE(tracker.Next().has_welcome());
+  ASSERT_TRUE(Report(&tracker, 1, true, {{"CUSTOM_OWN", 1}}).has_ack());
+  const auto retire = [&] {
+    pb::SessionRequest request;
+    pb::Hello& hello = *request.mutable_hello();
+    hello.set_host("h1");
+    hello.set_binary("berth-tracker");
+    hello.set_incarnation(tracker.incarnation);
+    hello.set_machine_id("m");
+    hello.add_retired_node_uuids(node_.ToString());
+    EXPECT_TRUE(tracker.Say(request));
+    EXPECT_TRUE(tracker.Next().has_welcome());
+    runner_.Must(placement::EnsureTrait{"CUSTOM_LICENSED"});  // decided after the retirement
+    return (*runner_.ledger().Newest()->nodes().Find(node_))->retired;
+  };
+  PutRules(kLimited);
+  EXPECT_FALSE(retire());
+  PutRules("# nothing\n");
+  EXPECT_TRUE(retire());
+  tracker.Close();
+}
+
 // Nobody has checked the host of a tracker without a certificate, so it is no identity.
 TEST_F(SessionLimitsTest, ATrackerWithoutACertificateIsNotLimited) {
   PutRules(kLimited);
