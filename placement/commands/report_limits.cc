@@ -89,8 +89,9 @@ std::optional<NamedInventory> ReportLimits::Cut(const ReportedProvider& provider
   if (ceiling == nullptr) return asked;
   NamedInventory cut = asked;
   Inventory& inventory = cut.inventory;
-  inventory.total = std::min(inventory.total, std::max<Amount>(ceiling->left, 0));
-  if (inventory.total == 0 && IsHeld(provider, place, asked.resource_class)) inventory.total = 1;
+  const Amount least = IsHeld(place, asked.resource_class) ? 1 : 0;
+  ceiling->left += least;  // what KeepHeld has kept for this provider
+  inventory.total = std::min(inventory.total, std::max(ceiling->left, least));
   inventory.reserved = std::min(inventory.reserved, inventory.total);
   ceiling->left -= inventory.total;
   const Amount wanted = asked.inventory.total;
@@ -119,7 +120,7 @@ void ReportLimits::CountOthers() {
     const std::optional<ClassId> id = state_.catalog().classes.Find(ceiling.resource_class);
     if (id) counted.emplace_back(*id, &ceiling);
   }
-  if (counted.empty()) return;
+  if (counted.empty()) return;  // nobody has, or holds, any
   absl::flat_hash_set<ProviderId> changed = going_;
   for (const ReportedProvider& provider : report_.providers) changed.insert(provider.id);
   const auto count = [&](const ProviderPlace& place) {
@@ -138,25 +139,25 @@ void ReportLimits::CountOthers() {
   if (node == nullptr || node->host != report_.host) {
     NodeProviders(state_, report_.node).ForEach(count);
   }
+  KeepHeld();
 }
 
-bool ReportLimits::IsHeld(const ReportedProvider& provider,
-                          const std::optional<ProviderPlace>& place,
-                          const std::string& resource_class) {
-  const std::optional<ClassId> id = state_.catalog().classes.Find(resource_class);
-  const int at = place && id ? place->config().FindInventory(*id) : -1;
-  if (at >= 0 && place->used(at) > 0) return true;
-  if (!held_) {
-    held_.emplace();
-    for (const ReportedHolding& holding : report_.holdings) {
-      for (const ProviderAmounts& amounts : holding.allocations) {
-        for (const NamedAmount& amount : amounts.amounts) {
-          held_->emplace(amounts.provider, amount.resource_class);
-        }
-      }
+void ReportLimits::KeepHeld() {
+  for (const ReportedProvider& provider : report_.providers) {
+    const std::optional<ProviderPlace> place = state_.FindProvider(provider.id);
+    if (!place) continue;
+    for (Ceiling& ceiling : *ceilings_) {
+      const bool asked = FindNamed(provider.inventories, ceiling.resource_class) != nullptr;
+      if (asked && IsHeld(place, ceiling.resource_class)) --ceiling.left;
     }
   }
-  return held_->contains({provider.id, resource_class});
+}
+
+bool ReportLimits::IsHeld(const std::optional<ProviderPlace>& place,
+                          absl::string_view resource_class) const {
+  const std::optional<ClassId> id = state_.catalog().classes.Find(resource_class);
+  const int at = place && id ? place->config().FindInventory(*id) : -1;
+  return at >= 0 && place->used(at) > 0;
 }
 
 bool ReportLimits::KeepsTrait(const ReportedProvider& provider,

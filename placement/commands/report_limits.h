@@ -7,9 +7,11 @@
 // - A ceiling holds for the sum of `total` over all providers of the nodes of the report's host. What
 //   the report changes and removes counts as it is after the report. Each reported provider gets at
 //   most what the providers before it in the report, and those that it does not name, leave. `total`
-//   and `reserved` are cut to that. If nothing is left, the provider gets no inventory of the class;
-//   but if consumers hold some of it there, it gets a total of 1, even above the ceiling. Nothing
-//   limits the allocation ratio.
+//   and `reserved` are cut to that. If nothing is left, the provider gets no inventory of the class.
+//   But an inventory of which consumers hold some before the report keeps a total of 1, which the
+//   other providers of the report do not get, and which may be above the ceiling. So no report raises
+//   the sum above the ceiling. What consumers shall hold by the report (holdings) lifts nothing.
+//   Nothing limits the allocation ratio.
 //
 // Has to be asked for each reported provider once, in the order of the report. A local value of one
 // decision; keeps references to the state and the report. Pure.
@@ -58,10 +60,11 @@ class ReportLimits {
   std::vector<LimitedPart> TakeLimited() { return std::move(limited_); }
 
  private:
-  // What is left below the ceiling of a class, for one reported provider after the other.
+  // What is left below the ceiling of a class, for one reported provider after the other: without
+  // what KeepHeld keeps for those to come.
   struct Ceiling {
     std::string resource_class;
-    Amount left = 0;  // below 0: the others have more than the ceiling
+    Amount left = 0;  // below 0: the others have more
   };
 
   bool Withholds(absl::string_view resource_class) const;
@@ -76,16 +79,15 @@ class ReportLimits {
   Ceiling* CeilingOf(absl::string_view resource_class);
   // Sets ceilings_, in one pass over the providers of the host.
   void CountOthers();
-  // Whether consumers hold some of the class on the provider, before or after the report.
-  bool IsHeld(const ReportedProvider& provider, const std::optional<ProviderPlace>& place,
-              const std::string& resource_class);
+  // Whether consumers hold some of the class on the provider before the report.
+  bool IsHeld(const std::optional<ProviderPlace>& place, absl::string_view resource_class) const;
+  // Keeps 1 for each reported inventory of which consumers hold some.
+  void KeepHeld();
 
   const State& state_;
   const ApplyReport& report_;
   const absl::flat_hash_set<ProviderId>& going_;
   std::optional<std::vector<Ceiling>> ceilings_;  // sorted by class; none: not needed so far
-  // By the reported holdings; none: not needed so far.
-  std::optional<absl::flat_hash_set<std::pair<ProviderId, absl::string_view>>> held_;
   // The traits in limited_: a report may name one many times.
   absl::flat_hash_set<std::pair<ProviderId, absl::string_view>> told_traits_;
   std::vector<LimitedPart> limited_;

@@ -1,5 +1,7 @@
 // Reports of trackers that the operator's access file limits: withheld names and ceilings.
 #include <algorithm>
+#include <iterator>
+#include <map>
 #include <memory>
 #include <optional>
 #include <random>
@@ -9,6 +11,8 @@
 #include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "placement/rules/rules.h"
+#include "placement/values/refusal.h"
 #include "tests/worlds/fleet_world.h"
 #include "tests/worlds/script.h"
 #include "tests/worlds/seed.h"
@@ -72,8 +76,29 @@ class RulesReportLimits : public testing::Test {
     return told;
   }
 
+  // Reports `notation`, in which the consumer shall hold `allocations`.
+  std::string Move(absl::string_view notation, absl::string_view consumer,
+                   absl::string_view allocations) {
+    ApplyReport report = fleet_.MakeReport("h1", 1, notation, sequence_ + 1);
+    const ConsumerAllocations wanted = fleet_.world.Claim(consumer, allocations);
+    report.holdings = {
+        {wanted.consumer, *fleet_.world.consumer_generation(consumer), wanted.allocations}};
+    report.identified = true;
+    report.limits = std::make_shared<const TrackerLimits>(limits_);
+    const auto decided = Decide(fleet_.world.state(), report, RuleContext());
+    refusal_ = decided.ok() ? std::nullopt : RefusalOf(decided.status());
+    const std::string answer = Send(report);
+    if (answer == "OK") ++sequence_;
+    return answer;
+  }
+  // Whether the refusal of the last Move says that the limits may have caused it.
+  bool IsForLimits() const {
+    return refusal_ && !refusal_->items.empty() && refusal_->items[0].contains("limited");
+  }
+
   FleetWorld fleet_;
   TrackerLimits limits_;
+  std::optional<Refusal> refusal_;
   int64_t sequence_ = 0;
 };
 
@@ -233,11 +258,11 @@ TEST_F(RulesReportLimits, WhatIsInUseStaysAndIsOverCapacity) {
   Do("claim c1 new a{VCPU:6}");
   limits_.ceilings["VCPU"] = 10;
   ASSERT_EQ(Report("cn1{VCPU:20}\n  a{VCPU:20 reserved 2}"), "OK");
-  EXPECT_EQ(Total("cn1"), 10);
+  EXPECT_EQ(Total("cn1"), 9);
   EXPECT_EQ(Total("a"), 1) << "the least that a row may have";
   EXPECT_EQ(Row("a", "VCPU").reserved, 1);
   EXPECT_EQ(fleet_.world.used("a", "VCPU"), 6);
-  EXPECT_THAT(Limited(), ElementsAre("cn1 VCPU 20>10", "a VCPU 20>1"));
+  EXPECT_THAT(Limited(), ElementsAre("cn1 VCPU 20>9", "a VCPU 20>1"));
   ASSERT_EQ(fleet_.last.result.over_capacity.size(), 1u);
   EXPECT_EQ(fleet_.last.result.over_capacity[0].provider, fleet_.world.provider("a"));
   Do("release c1");
@@ -248,20 +273,28 @@ TEST_F(RulesReportLimits, WhatIsInUseStaysAndIsOverCapacity) {
 TEST_F(RulesReportLimits, ResourcesThatMoveAreLimitedToo) {
   ASSERT_EQ(Report("cn1{VCPU:30}"), "OK");
   Do("claim c1 new cn1{VCPU:20}");
-  const auto move = [&](const std::string& notation) {
-    ApplyReport report = fleet_.MakeReport("h1", 1, notation, sequence_ + 1);
-    const ConsumerAllocations wanted = fleet_.world.Claim("c1", "a{VCPU:20}");
-    report.holdings = {
-        {wanted.consumer, *fleet_.world.consumer_generation("c1"), wanted.allocations}};
-    return Send(report);
-  };
   limits_.ceilings["VCPU"] = 15;
-  EXPECT_EQ(move("cn1{MEMORY_MB:1}\n  a{VCPU:99}"), "CAPACITY_EXCEEDED") << "as without limits";
+  EXPECT_EQ(Move("cn1{MEMORY_MB:1}\n  a{VCPU:99}", "c1", "a{VCPU:20}"), "CAPACITY_EXCEEDED")
+      << "as without limits";
   limits_.ceilings["VCPU"] = 25;
-  ASSERT_EQ(move("cn1{MEMORY_MB:1}\n  a{VCPU:99}"), "OK");
+  ASSERT_EQ(Move("cn1{MEMORY_MB:1}\n  a{VCPU:99}", "c1", "a{VCPU:20}"), "OK");
   EXPECT_EQ(Total("a"), 25);
   EXPECT_EQ(fleet_.world.used("a", "VCPU"), 20);
   EXPECT_THAT(Limited(), ElementsAre("a VCPU 99>25"));
+}
+
+// The tracker says what moves, so that must not lift a ceiling.
+TEST_F(RulesReportLimits, WhatMovesLiftsNoCeiling) {
+  ASSERT_EQ(Report("cn1{VCPU:40}"), "OK");
+  Do("claim c1 new cn1{VCPU:40}");
+  EXPECT_EQ(Move("cn1{VCPU:40}\n  a{VCPU:1}", "c1", "cn1{VCPU:40} a{VCPU:1}"), "NO_INVENTORY");
+  EXPECT_EQ(Move("cn1{VCPU:1}\n  a{VCPU:99}", "c1", "cn1{VCPU:1} a{VCPU:50}"), "CAPACITY_EXCEEDED");
+  EXPECT_EQ(Move("cn1{VCPU:1}\n  a{VCPU:9}", "c1", "a{VCPU:20}"), "UNIT_CONSTRAINT_VIOLATED");
+  ASSERT_EQ(Move("cn1{VCPU:1}\n  a{VCPU:39}", "c1", "cn1{VCPU:1} a{VCPU:39}"), "OK");
+  // What is held now keeps 1 each, and the others get the rest.
+  ASSERT_EQ(Report("cn1{VCPU:40}\n  a{VCPU:39}"), "OK");
+  EXPECT_EQ(Total("cn1"), 39);
+  EXPECT_EQ(Total("a"), 1);
 }
 
 TEST_F(RulesReportLimits, WhatStaysCountsAsWell) {
@@ -317,6 +350,46 @@ TEST_F(RulesReportLimits, RandomReportsStayBelowTheCeiling) {
     cut += static_cast<int>(differs.size());
   }
   EXPECT_GT(cut, 500);
+}
+
+// Whatever a tracker says of what consumers hold, true or not, while others claim and release.
+TEST_F(RulesReportLimits, RandomMovesStayBelowTheCeiling) {
+  std::mt19937_64 random(Seed());
+  const auto below = [&](Amount bound) { return static_cast<Amount>(random() % bound); };
+  const std::vector<std::string> names = {"cn1", "a", "b"};
+  ASSERT_EQ(Report("cn1{VCPU:40}\n  a{VCPU:40}\n  b{VCPU:40}"), "OK");
+  std::map<std::string, Amount> held;  // by consumer
+  int moved = 0;
+  for (int step = 0; step < 1000; ++step) {
+    const std::string& at = names[below(3)];
+    const Amount free = Total(at) - (Total(at) > 0 ? fleet_.world.used(at, "VCPU") : 0);
+    if (free > 0) {
+      const std::string name = absl::StrCat("c", step);
+      held[name] = 1 + below(free);
+      Do(absl::StrCat("claim ", name, " new ", at, "{VCPU:", held[name], "}"));
+    }
+    if (held.empty()) continue;
+    const auto mover = std::next(held.begin(), below(static_cast<Amount>(held.size())));
+    const Amount kept = below(mover->second + 1);
+    const Amount rest = mover->second - kept + below(3);
+    std::string wanted;
+    if (kept > 0) absl::StrAppend(&wanted, names[below(2)], "{VCPU:", kept, "}");
+    if (rest > 0) absl::StrAppend(&wanted, " b{VCPU:", rest, "}");
+    const std::string notation =
+        absl::StrCat("cn1{VCPU:", 1 + below(40), " max 99}\n  a{VCPU:", 1 + below(40),
+                     " max 99}\n  b{VCPU:40 max 99}");
+    if (!wanted.empty() && Move(notation, mover->first, wanted) == "OK") {
+      ++moved;
+      mover->second = kept + rest;
+    }
+    ASSERT_LE(Total("cn1") + Total("a") + Total("b"), 40) << "step " << step << ": " << notation;
+    if (below(2) == 0) continue;
+    Do("release " + mover->first);
+    held.erase(mover);
+    ASSERT_TRUE(below(3) > 0 || Report(notation) == "OK");
+    ASSERT_LE(Total("cn1") + Total("a") + Total("b"), 40) << "step " << step << ": " << notation;
+  }
+  EXPECT_GT(moved, 50);
 }
 
 }  // namespace
