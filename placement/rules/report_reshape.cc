@@ -1,6 +1,7 @@
 // The methods of ReportPlan for a report that also moves allocations (T-209).
 #include <algorithm>
 #include <iterator>
+#include <optional>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -16,6 +17,18 @@ absl::Status DeniedHolding(const ReportedHolding& holding, const std::string& me
   return Refuse(absl::StatusCode::kPermissionDenied, "POLICY_DENIED",
                 absl::StrCat("consumer ", holding.consumer.ToString(), " ", message),
                 {{{"consumer", holding.consumer.ToString()}, {"field", "allocations"}}});
+}
+
+// `refusal` of what consumers shall hold. If the tracker's limits have cut an inventory of the
+// report, they may have caused it, and no settings of the host help: then its first item says so.
+absl::Status WithLimits(const absl::Status& refusal, const std::vector<LimitedPart>& limited) {
+  const bool is_cut = std::any_of(limited.begin(), limited.end(),
+                                  [](const LimitedPart& part) { return part.trait.empty(); });
+  std::optional<Refusal> told = RefusalOf(refusal);
+  if (!is_cut || !told || absl::IsAborted(refusal)) return refusal;
+  if (told->items.empty()) told->items.emplace_back();
+  told->items.front()["limited"] = "true";
+  return Refuse(refusal.code(), told->reason, refusal.message(), told->items, told->retry_after);
 }
 
 }  // namespace
@@ -98,7 +111,8 @@ absl::StatusOr<Outcome> ReportPlan::DecideReshape(const Removals& removals, cons
   for (size_t i = 0; i < configs.size(); ++i) configs[i].order = static_cast<int>(i);
   const std::vector<ConsumerAllocations> wanted = WantedAllocations();
   ReshapePlan plan(state_, std::move(configs), wanted, /*keeps_leases=*/true);
-  BERTH_RETURN_IF_ERROR(plan.CheckConsumers({}, /*keep_unchanged=*/true));
+  BERTH_RETURN_IF_ERROR(
+      WithLimits(plan.CheckConsumers({}, /*keep_unchanged=*/true), content.limited));
   Changes names(content.new_classes.begin(), content.new_classes.end());
   names.insert(names.end(), content.new_traits.begin(), content.new_traits.end());
   Outcome reshaped = plan.MakeOutcome(context, std::move(names));

@@ -30,7 +30,7 @@ class FakePlacement final : public placement::v1::ReportService::Service {
   using Report = placement::v1::Report;
 
   // What the fake answers to a report.
-  enum class Fate { kAck, kConflict, kLater, kInvalid, kInUse, kGap, kDaily, kSilence };
+  enum class Fate { kAck, kConflict, kLater, kInvalid, kInUse, kGap, kDaily, kLimited, kSilence };
 
   // Listens on `port`; 0: one that the system chooses. `prepare` sets what a tracker must find that
   // connects at once.
@@ -68,8 +68,9 @@ class FakePlacement final : public placement::v1::ReportService::Service {
 
   // A refusal as placement sends it.
   static grpc::Status Refusal(grpc::StatusCode code, const std::string& reason,
-                              const std::string& words) {
+                              const std::string& words, const std::string& key = "") {
     google::rpc::ErrorInfo info;
+    if (!key.empty()) (*info.mutable_metadata())[key] = "true";
     info.set_reason(reason);
     info.set_domain("berth.placement");
     google::rpc::Status details;
@@ -200,19 +201,21 @@ class FakePlacement final : public placement::v1::ReportService::Service {
       auto* const reject = response.mutable_reject();
       reject->set_node_uuid(report.node_uuid());
       reject->set_sequence(report.sequence());
-      const grpc::StatusCode code = what == Fate::kConflict ? grpc::StatusCode::ABORTED
-                                    : what == Fate::kLater  ? grpc::StatusCode::UNAVAILABLE
-                                    : what == Fate::kDaily  ? grpc::StatusCode::RESOURCE_EXHAUSTED
-                                    : what == Fate::kInvalid
-                                        ? grpc::StatusCode::INVALID_ARGUMENT
-                                        : grpc::StatusCode::FAILED_PRECONDITION;
+      const grpc::StatusCode code =
+          what == Fate::kConflict                          ? grpc::StatusCode::ABORTED
+          : what == Fate::kLater                           ? grpc::StatusCode::UNAVAILABLE
+          : what == Fate::kDaily || what == Fate::kLimited ? grpc::StatusCode::RESOURCE_EXHAUSTED
+          : what == Fate::kInvalid                         ? grpc::StatusCode::INVALID_ARGUMENT
+                                                           : grpc::StatusCode::FAILED_PRECONDITION;
       const char* const reason = what == Fate::kConflict  ? "PROVIDER_GENERATION_CONFLICT"
                                  : what == Fate::kLater   ? "STORE_UNAVAILABLE"
                                  : what == Fate::kInvalid ? "INVALID_FIELD"
                                  : what == Fate::kInUse   ? "INVENTORY_IN_USE"
                                  : what == Fate::kDaily   ? "DAILY_LIMIT_REACHED"
+                                 : what == Fate::kLimited ? "CAPACITY_EXCEEDED"
                                                           : "REPORT_GAP";
-      reject->mutable_status()->ParseFromString(Refusal(code, reason, words).error_details());
+      const char* const key = what == Fate::kLimited ? "limited" : "";
+      reject->mutable_status()->ParseFromString(Refusal(code, reason, words, key).error_details());
       if (what == Fate::kConflict) conflict(&response);
     }
     stream->Write(response);

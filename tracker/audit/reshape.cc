@@ -71,19 +71,21 @@ int64_t PinnedCpus(const NodeAccount& account, const KnownAllocation& allocation
   return pinned;
 }
 
-// How much of a class each wanted child has left.
-std::map<Uuid, int64_t> LeftOnChildren(const std::vector<WantedProvider>& providers,
-                                       const Records& records, const std::string& resource_class) {
-  std::map<Uuid, int64_t> left;
+// How much of a class each wanted child has left, in the order of the report: in this order
+// placement applies a ceiling, so the first children are the last to be cut.
+std::vector<std::pair<Uuid, int64_t>> LeftOnChildren(const std::vector<WantedProvider>& providers,
+                                                     const Records& records,
+                                                     const std::string& resource_class) {
+  std::vector<std::pair<Uuid, int64_t>> left;
   for (size_t i = 1; i < providers.size(); ++i) {
     const auto found = providers[i].inventories.find(resource_class);
     if (found == providers[i].inventories.end()) continue;
-    int64_t& amount = left[providers[i].uuid];
-    amount = found->second.total - found->second.reserved;
+    int64_t amount = found->second.total - found->second.reserved;
     for (const KnownAllocation& allocation : records.allocations) {
       if (allocation.provider_uuid == providers[i].uuid)
         amount -= AmountOf(allocation, resource_class);
     }
+    left.emplace_back(providers[i].uuid, amount);
   }
   return left;
 }
@@ -91,7 +93,7 @@ std::map<Uuid, int64_t> LeftOnChildren(const std::vector<WantedProvider>& provid
 // Moves what consumers hold of a class from the root to the children.
 void MoveToChildren(const Records& records, const std::vector<WantedProvider>& providers,
                     const std::string& resource_class, Holdings* holdings) {
-  std::map<Uuid, int64_t> left = LeftOnChildren(providers, records, resource_class);
+  std::vector<std::pair<Uuid, int64_t>> left = LeftOnChildren(providers, records, resource_class);
   for (const KnownAllocation& allocation : records.allocations) {
     const int64_t amount = AmountOf(allocation, resource_class);
     if (allocation.provider_uuid != providers[0].uuid || amount == 0) continue;
@@ -132,8 +134,9 @@ bool IsOnChild(const std::vector<WantedProvider>& providers, const std::string& 
 
 std::string Postponed(const std::string& what) {
   return absl::StrCat(what,
-                      " while instances hold it: restart the tracker, which moves what they "
-                      "hold; until then placement keeps what it has");
+                      " while instances hold it: restart the tracker, which moves what they hold "
+                      "as far as placement's access file allows; until then placement keeps what "
+                      "it has");
 }
 
 // The instances that are resized on the node on which they are.

@@ -18,7 +18,7 @@ namespace berth::tracker {
 
 // Returns the new allocations of the consumers from which a resource moves:
 //   - A class that the root no longer has and that children have, such as VGPU, moves to the first
-//     child that has enough left. What fits no child stays, and placement refuses the report.
+//     child of the report that has enough left. What fits no child stays, and placement refuses the report.
 //   - If the root gets PCPU, then VCPU becomes PCPU for as many CPUs as the instance has pinned.
 //
 // Only the first report of a tracker may move resources. If `starting` is false, `providers` keeps

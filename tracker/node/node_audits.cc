@@ -51,7 +51,7 @@ absl::Status NodeAudits::AuditFor(MonotonicTime now, Cause cause) {
                              .orphan_confirmation = absl::ToChronoNanoseconds(orphan_confirmation_),
                              .added_traits = &added_traits,
                              .account = &*state_->account,
-                             .starting = reports_->outbox().acknowledged_sequence() == 0}));
+                             .starting = reports_->may_move()}));
   reports_->LeaveOutRefused(&audit.report);
   warnings_.insert(warnings_.end(), audit.warnings.begin(), audit.warnings.end());
   state_->account->SetOrphans(audit.report.accounting.orphans);
@@ -117,6 +117,12 @@ bool NodeAudits::Reject(int64_t sequence, ReportRefusal how,
     AuditAtOnce(now);
   }
   return may_go_on.value_or(true);
+}
+
+bool NodeAudits::PutOffMoves(int64_t sequence, MonotonicTime now) {
+  const bool put_off = reports_->PutOffMoves(sequence);
+  if (put_off) AuditAtOnce(now);
+  return put_off;
 }
 
 std::vector<std::string> NodeAudits::TakeWarnings() { return std::exchange(warnings_, {}); }

@@ -85,6 +85,9 @@ class NodeAudits {
   // Returns false if placement refused for good to move resources (T-197), else true.
   bool Reject(int64_t sequence, ReportRefusal how, std::optional<std::vector<KnownProvider>> tree,
               MonotonicTime now);
+  // Instead of Reject, if the limits of placement's access file may have caused a refusal: calls
+  // NodeReports::PutOffMoves, and if that returns true, audits at once. Returns what it returns.
+  bool PutOffMoves(int64_t sequence, MonotonicTime now);
   // Returns the warnings of all audits since the last call, for the log.
   std::vector<std::string> TakeWarnings();
   // See Node::accounting.

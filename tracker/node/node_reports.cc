@@ -152,4 +152,12 @@ std::optional<bool> NodeReports::Reject(int64_t sequence, ReportRefusal how) {
   return !refused.moves_resources;
 }
 
+bool NodeReports::PutOffMoves(int64_t sequence) {
+  const std::optional<Outbox::Outgoing> flight = outbox_.in_flight();
+  if (!flight || !flight->audit->report.moves_resources) return false;
+  if (!outbox_.Reject(sequence, /*again=*/true)) return false;
+  moves_are_off_ = true;
+  return true;
+}
+
 }  // namespace berth::tracker

@@ -96,6 +96,12 @@ class NodeReports {
   // consumer, these are left out while the consumer's generation stays. If it had those of several,
   // a report has those of one consumer at most: placement does not say which ones it refused.
   std::optional<bool> Reject(int64_t sequence, ReportRefusal how);
+  // Instead of Reject, if only a change of placement's limits, and none of the host's settings, would
+  // help. Returns false, and changes nothing, unless that report is in flight and moves resources.
+  // Else may_move() is false from then on, and another report may be sent before the next pass.
+  bool PutOffMoves(int64_t sequence);
+  // Whether a report may move resources (T-209): until one was acknowledged, and until PutOffMoves.
+  bool may_move() const { return !moves_are_off_ && outbox_.acknowledged_sequence() == 0; }
 
  private:
   // Offers the newest audit to the outbox. `pass` and `repair`: see Outbox::Offer.
@@ -121,6 +127,7 @@ class NodeReports {
   // Placement has refused allocations of several consumers together for good. So until the next
   // Welcome the report of an audit has those of one at most, unless it moves resources.
   bool heals_singly_ = false;
+  bool moves_are_off_ = false;  // until the process ends
 };
 
 }  // namespace berth::tracker

@@ -224,6 +224,16 @@ v1::FindingKind WireKind(Finding::Kind kind) {
   }
 }
 
+// Whether an ErrorInfo of placement's domain in `status` has the key.
+bool HasKey(const google::rpc::Status& status, const char* key) {
+  google::rpc::ErrorInfo info;
+  return std::any_of(status.details().begin(), status.details().end(),
+                     [&](const google::protobuf::Any& detail) {
+                       return detail.UnpackTo(&info) && info.domain() == kPlacementDomain &&
+                              info.metadata().contains(key);
+                     });
+}
+
 }  // namespace
 
 v1::Orphan WireOrphan(const Orphan& orphan) {
@@ -327,14 +337,10 @@ std::string ReadReason(const google::rpc::Status& status) {
 }
 
 bool NamesRecord(const google::rpc::Status& status) {
-  google::rpc::ErrorInfo info;
-  return std::any_of(
-      status.details().begin(), status.details().end(),
-      [&info](const google::protobuf::Any& detail) {
-        return detail.UnpackTo(&info) && info.domain() == kPlacementDomain &&
-               (info.metadata().contains("instance") || info.metadata().contains("migration"));
-      });
+  return HasKey(status, "instance") || HasKey(status, "migration");
 }
+
+bool NamesLimits(const google::rpc::Status& status) { return HasKey(status, "limited"); }
 
 std::vector<KnownProvider> ReadProviders(
     const google::protobuf::RepeatedPtrField<v1::Provider>& providers, const Uuid& node_uuid) {

@@ -42,6 +42,9 @@ std::string ReadReason(const google::rpc::Status& status);
 // Whether the refusal of a write of records is about the record of an instance or of a migration:
 // an ErrorInfo of placement's domain in `status` names one.
 bool NamesRecord(const google::rpc::Status& status);
+// Whether placement refused what consumers shall hold by a report, and the limits of its access file
+// may have caused that: an ErrorInfo of placement's domain in `status` has the key `limited`.
+bool NamesLimits(const google::rpc::Status& status);
 // The providers of the node `node_uuid`. The node's root has no parent among them: an operator may
 // have put it below another provider, and the tracker does not decide about that. Leaves out a
 // provider whose uuid cannot be read.

@@ -70,7 +70,7 @@ std::chrono::milliseconds DailyPause(const Node& node) {
 
 // Whether an equal report will be refused until somebody changes the settings of the host: the
 // report is not lawful, a name in it belongs to another provider, or the node has less than what
-// consumers hold. Everything else may change by itself, for example when a consumer goes.
+// consumers hold, and not because of placement's limits (NamesLimits). Everything else may change by itself, for example when a consumer goes.
 bool NeedsSettings(absl::StatusCode code) {
   return code == absl::StatusCode::kInvalidArgument || code == absl::StatusCode::kAlreadyExists ||
          code == absl::StatusCode::kResourceExhausted;
@@ -193,6 +193,9 @@ void UplinkSession::HearReject(const v1::Reject& reject) {
                             : conflict || later || gap ? ReportRefusal::kAgain
                                                        : ReportRefusal::kForGood;
   const bool tolerable = node->Audits([&](NodeAudits* audits) {
+    if (NamesLimits(reject.status()) && audits->PutOffMoves(reject.sequence(), Clock::now())) {
+      return true;
+    }
     return audits->Reject(reject.sequence(), how, std::move(tree), Clock::now());
   });
   if (gap) node->Reports([](NodeReports* reports) { reports->OrderSnapshot(); });

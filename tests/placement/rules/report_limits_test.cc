@@ -288,8 +288,11 @@ TEST_F(RulesReportLimits, WhatMovesLiftsNoCeiling) {
   ASSERT_EQ(Report("cn1{VCPU:40}"), "OK");
   Do("claim c1 new cn1{VCPU:40}");
   EXPECT_EQ(Move("cn1{VCPU:40}\n  a{VCPU:1}", "c1", "cn1{VCPU:40} a{VCPU:1}"), "NO_INVENTORY");
+  EXPECT_TRUE(IsForLimits()) << "a tracker gives the move up";
   EXPECT_EQ(Move("cn1{VCPU:1}\n  a{VCPU:99}", "c1", "cn1{VCPU:1} a{VCPU:50}"), "CAPACITY_EXCEEDED");
+  EXPECT_TRUE(IsForLimits());
   EXPECT_EQ(Move("cn1{VCPU:1}\n  a{VCPU:9}", "c1", "a{VCPU:20}"), "UNIT_CONSTRAINT_VIOLATED");
+  EXPECT_FALSE(IsForLimits()) << "the report asks for too little";
   ASSERT_EQ(Move("cn1{VCPU:1}\n  a{VCPU:39}", "c1", "cn1{VCPU:1} a{VCPU:39}"), "OK");
   // What is held now keeps 1 each, and the others get the rest.
   ASSERT_EQ(Report("cn1{VCPU:40}\n  a{VCPU:39}"), "OK");

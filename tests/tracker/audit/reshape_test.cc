@@ -60,9 +60,8 @@ TEST_F(ReshapeTest, VirtualGpusMoveToTheChildren) {
   const Audit audit = Run(true);
   ASSERT_EQ(audit.report.providers.size(), 3u);
   EXPECT_EQ(audit.report.providers[0].inventories.count("VGPU"), 0u);
-  Uuid left = audit.report.providers[1].uuid;
-  Uuid right = audit.report.providers[2].uuid;
-  if (right < left) std::swap(left, right);
+  const Uuid left = audit.report.providers[1].uuid;  // in the order in which a ceiling cuts
+  const Uuid right = audit.report.providers[2].uuid;
   EXPECT_THAT(audit.report.holdings,
               ElementsAre(WantedHolding{"a"_uuid,
                                         5,

@@ -115,6 +115,25 @@ TEST_F(ReshapeUplinkTest, ADailyLimitIsNotFatal) {
   EXPECT_EQ(refusal(), "");  // T-197
 }
 
+// Other settings of the host would not help, and an operator may have limited it on purpose.
+TEST_F(ReshapeUplinkTest, WhatPlacementLimitsDoesNotMove) {
+  placement_.fate = [](const v1::Report& report) {
+    return report.allocations_size() > 0 ? Fate::kLimited : Fate::kAck;
+  };
+  const auto uplink = Connect(placement_);
+  ASSERT_TRUE(Eventually([this] { return node_->view().standing != Standing::kNone; }));
+  placement_.Say(Known());
+  ASSERT_TRUE(placement_.WaitForReports(2)) << "no pass is needed";
+  EXPECT_EQ(placement_.reports()[0].allocations_size(), 1);
+  EXPECT_EQ(placement_.reports()[1].allocations_size(), 0);
+  EXPECT_FALSE(placement_.reports()[1].providers(0).inventories().contains("PCPU"));
+  ASSERT_TRUE(Settles());
+  Pass();
+  EXPECT_TRUE(node_->view().audit->report.holdings.empty());
+  EXPECT_EQ(refusal(), "");  // T-197
+  EXPECT_EQ(Logged("placement refused the report of node n1"), 1);
+}
+
 TEST_F(ReshapeUplinkTest, WhatMayPassByItselfIsTriedAgain) {
   placement_.fate = [count = 0](const v1::Report&) mutable {
     return count++ < 2 ? Fate::kInUse : Fate::kAck;
