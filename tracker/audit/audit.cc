@@ -112,16 +112,36 @@ Description Describe(const AuditInput& input, const std::vector<Orphan>& orphans
   return description;
 }
 
+// Whether placement has the inventories `wanted`, as far as its access file allows. It may have
+// other classes, which operators gave, and less of a class than the host has: then `total` was cut,
+// and `reserved` to that. A class of which it has nothing tells nothing.
+bool HasAsLimited(const Inventories& wanted, const Inventories& placed) {
+  bool has = false;
+  for (const auto& [name, inventory] : wanted) {
+    const auto found = placed.find(name);
+    if (found == placed.end()) continue;
+    Inventory stored = inventory;
+    if (found->second.total < stored.total) {
+      stored.total = found->second.total;
+      stored.reserved = std::min(stored.reserved, stored.total);
+    }
+    if (stored != found->second) return false;
+    has = true;
+  }
+  return has;
+}
+
 // If placement's inventory withholds exactly the usage of all present orphans, then an earlier
 // process of this tracker had confirmed them, and they count as confirmed here. Without this,
-// placement would give their capacity away until this process has confirmed them.
+// placement would give their capacity away until this process has confirmed them. Where placement
+// has less than the host, because of its access file, what is left of the inventory tells it.
 void AdoptWithheld(const AuditInput& input, OrphanJudgement* judgement) {
   if (judgement->orphans.empty()) return;
   OrphanMemory assumed = judgement->memory;
   for (auto& [uuid, seen] : assumed.guests) seen.confirmed = true;
   OrphanJudgement adopted = JudgeWith(input, input.facts->guests, assumed);
-  if (Describe(input, adopted.orphans).providers[0].inventories ==
-      PlacedInventories(input.records, input.node_uuid)) {
+  if (HasAsLimited(Describe(input, adopted.orphans).providers[0].inventories,
+                   PlacedInventories(input.records, input.node_uuid))) {
     *judgement = std::move(adopted);
   }
 }

@@ -1,6 +1,7 @@
 // The audit as a whole: facts and records in, a report out.
 #include "tracker/audit/audit.h"
 
+#include <functional>
 #include <nlohmann/json.hpp>
 
 #include "gmock/gmock.h"
@@ -232,6 +233,29 @@ TEST(Audit, AddsWhatFilesSay) {  // T-219
   restarted.last.reset();
   restarted.records.tree = Applied(audit.report);
   EXPECT_TRUE(restarted.Pass(6).report.orphans[0].withheld);
+}
+
+// After a restart, of what placement's access file has cut or an operator has added.
+TEST(Audit, FindsWithheldOrphansOnALimitedRoot) {
+  Node node;
+  node.facts.guests = {RunningGuest("u1", 5, 2048, 10)};
+  node.Pass(0);
+  const Audit audit = node.Pass(5);
+  const auto is_found = [&](const std::function<void(Inventories*)>& change) {
+    Node restarted = node;
+    restarted.last.reset();
+    restarted.records.tree = Applied(audit.report);
+    change(&restarted.records.tree[0].inventories);
+    return restarted.Pass(6).report.orphans[0].withheld;
+  };
+  EXPECT_TRUE(is_found([](Inventories* placed) { (*placed)["CUSTOM_GOLD"].total = 3; }));
+  EXPECT_TRUE(is_found([](Inventories* placed) { placed->at("VCPU").total -= 1; }));
+  EXPECT_TRUE(is_found([](Inventories* placed) {
+    placed->at("MEMORY_MB").total = placed->at("MEMORY_MB").reserved = 600;
+  }));
+  EXPECT_TRUE(is_found([](Inventories* placed) { placed->erase("DISK_GB"); }));
+  EXPECT_FALSE(is_found([](Inventories* placed) { placed->at("MEMORY_MB").reserved = 512; }));
+  EXPECT_FALSE(is_found([](Inventories* placed) { placed->clear(); }));
 }
 
 TEST(Audit, NamesEntriesThatContradictEachOther) {  // T-219
