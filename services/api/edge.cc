@@ -95,8 +95,7 @@ std::shared_ptr<const std::string> CallRecorder::LoggedMethodOf(const Message& r
 
 void CallRecorder::LogCall(const Method& method, const Message& request, const Context& context,
                            const absl::Status& status, const grpc::Status& wire,
-                           absl::Duration duration) const {
-  const bool refuses = RefusesCaller(status);
+                           absl::Duration duration, bool refuses) const {
   const bool is_wanted = access_log_ == AccessLog::kAll || refuses ||
                          (access_log_ == AccessLog::kFailures && !wire.ok());
   if (!is_wanted) return;
@@ -133,18 +132,20 @@ absl::Status UnaryCall::Listens() const {
 }
 
 grpc::Status CallRecorder::End(const Message& request, const Context& context,
-                               const absl::Status& status, placement::BootTime begun) const {
+                               const absl::Status& status, placement::BootTime begun,
+                               bool told) const {
   const grpc::Status wire = PlacementStatus(status);
   const auto method = methods_.find(request.GetDescriptor());
   if (method == methods_.end()) return wire;
   const absl::Duration duration = placement::BootNow() - begun;
   method->second.metrics->Record(wire.error_code(), duration);
-  LogCall(method->second, request, context, status, wire, duration);
+  LogCall(method->second, request, context, status, wire, duration, !told && RefusesCaller(status));
   return wire;
 }
 
 void UnaryCall::End(const absl::Status& status) {
-  Finish(recorder_->End(*request_, *context_, EndingOf(open_, status), begun_));
+  const absl::Status ending = EndingOf(open_, status);
+  Finish(recorder_->End(*request_, *context_, ending, begun_, ending != status));
 }
 
 Reactor* Edge::EndAtOnce(Context* context, const Message& request, placement::BootTime begun,

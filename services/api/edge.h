@@ -55,8 +55,10 @@ class CallRecorder {
   // The same method in the form that the log has; null if no method has this request type.
   std::shared_ptr<const std::string> LoggedMethodOf(const google::protobuf::Message& request) const;
   // Records a call that began at `begun` and ends with `status`. Returns the status for the caller.
+  // `told`: whoever made the call end because of its caller has told the log, so that the call gets no
+  // line for a refusal.
   grpc::Status End(const google::protobuf::Message& request, const Context& context,
-                   const absl::Status& status, placement::BootTime begun) const;
+                   const absl::Status& status, placement::BootTime begun, bool told = false) const;
 
  private:
   struct Method {
@@ -67,7 +69,7 @@ class CallRecorder {
 
   void LogCall(const Method& method, const google::protobuf::Message& request,
                const Context& context, const absl::Status& status, const grpc::Status& wire,
-               absl::Duration duration) const;
+               absl::Duration duration, bool refuses) const;
 
   const AccessLog access_log_;
   mutable LinePace failures_{absl::Seconds(1)};  // by caller and method

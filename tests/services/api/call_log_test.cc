@@ -10,6 +10,7 @@
 #include "absl/strings/str_split.h"
 #include "absl/time/clock.h"
 #include "berth/placement/v1/ledger.grpc.pb.h"
+#include "placement/values/refusal.h"
 #include "services/api/edge.h"
 #include "services/api/export_places.h"
 #include "services/api/import_place.h"
@@ -106,6 +107,22 @@ TEST_P(CallLogTest, TellsHowManyFailuresItLeavesOut) {
 
 INSTANTIATE_TEST_SUITE_P(AccessLogs, CallLogTest,
                          testing::Values(AccessLog::kFailures, AccessLog::kAll));
+
+// The log has one line of a call that was made to end because of its caller.
+TEST(CallRecorderTest, ARefusalThatWasToldHasNoLine) {
+  Metrics metrics("placement");
+  const CallRecorder recorder(&metrics, AccessLog::kNone);
+  const grpc::CallbackServerContext context;
+  const absl::Status denied =
+      placement::Refuse(absl::StatusCode::kPermissionDenied, "IDENTITY_DENIED", "it is denied");
+  const auto logged = [&](bool told) {
+    testing::internal::CaptureStderr();
+    recorder.End(pb::StartEpochRequest(), context, denied, placement::BootNow(), told);
+    return testing::internal::GetCapturedStderr();
+  };
+  EXPECT_EQ(logged(true), "");
+  EXPECT_TRUE(absl::StrContains(logged(false), "it is denied"));
+}
 
 }  // namespace
 }  // namespace berth::services
