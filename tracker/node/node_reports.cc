@@ -155,7 +155,7 @@ std::optional<bool> NodeReports::Reject(int64_t sequence, ReportRefusal how) {
 bool NodeReports::PutOffMoves(int64_t sequence) {
   const std::optional<Outbox::Outgoing> flight = outbox_.in_flight();
   if (!flight || !flight->audit->report.moves_resources) return false;
-  if (!outbox_.Reject(sequence, /*again=*/true)) return false;
+  if (!outbox_.Reject(sequence, ReportRefusal::kAgain)) return false;
   moves_are_off_ = true;
   return true;
 }
