@@ -69,7 +69,9 @@ TEST_F(FullQueueSessionTest, AHelloThatIsRefusedIsLogged) {
   ReportSessions sessions(&runner_.ledger(), &workers_, &recorder_);
   const Settled settled(this);
   PlayedTracker first(&sessions, "h1", node_);
-  PlayedTracker second(&sessions, "h2", placement::ProviderId{placement::Uuid::Random()});
+  // With a name of its own: the log has one line a second for each caller and reason.
+  PlayedTracker second(&sessions, "h2", placement::ProviderId{placement::Uuid::Random()},
+                       {.host = "h2", .not_after = absl::Now() + absl::Hours(1)});
   gate_->closed = true;
   auto claim = runner_.Begin(placement::WithId(placement::NewProvider(1), ""));
   EXPECT_TRUE(placement::LedgerRunner::Eventually(
