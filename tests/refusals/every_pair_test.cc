@@ -45,6 +45,7 @@ constexpr char kNotPermitted[] = "ROLE_NOT_PERMITTED";
 constexpr char kDenied[] = "IDENTITY_DENIED";
 constexpr char kExpired[] = "UNAUTHENTICATED";
 constexpr char kNoConnection[] = "no connection";
+constexpr char kUnknownMethod[] = "the server does not offer this method";
 
 // Which of these answers `status` is; another text for one that no handler gives to such a call. For
 // reflection and channelz gRPC sends no ErrorInfo.
@@ -60,9 +61,14 @@ std::string AnswerIn(const grpc::Status& status) {
       if (reason == kNotPermitted || absl::StartsWith(message, "the role ")) return kNotPermitted;
       if (reason == kDenied || absl::StartsWith(message, "the operator has denied")) return kDenied;
       return kHeard;  // a rule of the handler
-    case grpc::StatusCode::DEADLINE_EXCEEDED:
     case grpc::StatusCode::UNIMPLEMENTED:
+      // Some handlers answer so about what Berth does not do; the gate, about what it does not know.
+      if (message != kUnknownMethod) return kHeard;
+      return absl::StrCat("code ", status.error_code());
     case grpc::StatusCode::INTERNAL:
+      if (absl::StartsWith(message, "grpc_channelz_")) return kHeard;  // about ids that nothing has
+      return absl::StrCat("code ", status.error_code());
+    case grpc::StatusCode::DEADLINE_EXCEEDED:
     case grpc::StatusCode::UNKNOWN:
     case grpc::StatusCode::CANCELLED:
       return absl::StrCat("code ", status.error_code());
