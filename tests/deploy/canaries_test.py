@@ -154,9 +154,13 @@ class Canaries(unittest.TestCase):
                     f"postgresql://{ROLE}:{right}@localhost:{port}/absent",
                     f"mysql://{ROLE}:{right}@{rest}",
                     f"host=localhost port={port} user={ROLE} password={WORD}"):
-            for more in ([], ["--check-config"]):
-                with self.subTest(url=url, more=more):
-                    self.refused(PLACEMENT, Way(settings=f"database = {json.dumps(url)}\n"), *self.flags(), *more)
+            way = Way(settings=f"database = {json.dumps(url)}\n")
+            with self.subTest(url=url):
+                self.refused(PLACEMENT, way, *self.flags())
+                checked = Running(self.site, PLACEMENT, way, *self.flags(), "--check-config")  # which asks no database
+                self.addCleanup(checked.stop)
+                wait_for("the end", checked.ended)
+                self.look_at_files(checked)
 
     def test_mistakes_in_settings_do_not_show_them(self):
         url = self.site.url(PASSWORD)
