@@ -34,9 +34,10 @@ void AddServiceOptions(ServiceOptions* options, Config* config) {
       "connection-age-max", &options->connection_age_max,
       "With TLS: a connection that is older gets no new calls, so that clients open another "
       "one with their present certificate; open calls go on");
-  config->Add("connections-max", &options->connections_max,
-              "How many connections over TCP may be open; 0: as many as the limit of open files "
-              "allows, at most 20000");
+  config->Add(
+      "connections-max", &options->connections_max,
+      "How many connections over TCP may be open, shared by the addresses of clients; 0: no "
+      "bound");
   config->Add("address-file", &options->address_file,
               "File to which to write the addresses on which gRPC is served");
   config->Add("metrics-listen", &options->metrics_listen,
