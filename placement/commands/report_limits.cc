@@ -163,6 +163,7 @@ bool ReportLimits::IsHeld(const std::optional<ProviderPlace>& place,
 bool ReportLimits::KeepsTrait(const ReportedProvider& provider,
                               const std::optional<ProviderPlace>& place, const std::string& trait,
                               bool asked) {
+  if (none()) return false;
   const WithheldNames* const withheld = report_.limits->withheld.get();
   if (withheld == nullptr || !withheld->traits.contains(trait)) return false;
   const std::optional<TraitId> id = state_.catalog().traits.Find(trait);

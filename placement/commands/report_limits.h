@@ -45,7 +45,7 @@ class ReportLimits {
                const absl::flat_hash_set<ProviderId>& going)
       : state_(state), report_(report), going_(going) {}
 
-  // Whether the report has no limits. Then the other functions need not be called.
+  // Whether the report has no limits. Then InventoriesOf must not be called.
   bool none() const { return report_.limits == nullptr; }
 
   // The inventories that `provider` of the report gets, each class once. `place`: where the provider

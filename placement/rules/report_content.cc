@@ -77,13 +77,13 @@ std::vector<TraitId> ReportPlan::ResolveTraits(size_t at, ReportLimits& limits,
   std::vector<TraitId> traits;
   if (places_[at]) traits = places_[at]->config().traits;
   for (const std::string& name : provider.traits_absent) {
-    if (!limits.none() && limits.KeepsTrait(provider, places_[at], name, false)) continue;
+    if (limits.KeepsTrait(provider, places_[at], name, false)) continue;
     if (const std::optional<TraitId> id = state_.catalog().traits.Find(name)) {
       traits.erase(std::remove(traits.begin(), traits.end(), *id), traits.end());
     }
   }
   for (const std::string& name : provider.traits_present) {
-    if (!limits.none() && limits.KeepsTrait(provider, places_[at], name, true)) continue;
+    if (limits.KeepsTrait(provider, places_[at], name, true)) continue;
     std::optional<TraitId> id = state_.catalog().traits.Find(name);
     if (!id && IsCustomName(name)) {
       const auto next = static_cast<uint32_t>(state_.catalog().traits.NextId());

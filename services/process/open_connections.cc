@@ -78,9 +78,9 @@ std::string AddressText(int family, const T& address) {
 
 absl::StatusOr<ConnectionBounds> ConnectionBoundsFor(int connections_max, int64_t files) {
   if (connections_max < 0 || connections_max > kConnectionsMost) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "--connections-max is ", connections_max, ", but must be 0 to ", kConnectionsMost,
-        "; 0 means as many as there are files, at most ", kConnectionsDefault));
+    return absl::InvalidArgumentError(absl::StrCat("--connections-max is ", connections_max,
+                                                   ", but must be 0 to ", kConnectionsMost,
+                                                   "; 0 means that nothing bounds them"));
   }
   const int64_t usable = files - std::min(kOtherFilesMost, files / 8);
   // So that a small limit, too, leaves more than half to the connections.

@@ -41,8 +41,9 @@ struct ConnectionBounds {
   absl::Duration handshake_max = absl::Seconds(10);
 };
 
-// Returns the bounds for a process with the hard limit `files` of open files. `connections_max` of 0
-// means: as many as the files are enough for, but at most 20,000. Fails with
+// Returns the bounds for a process with the hard limit `files` of open files. With a `connections_max`
+// of 0 gRPC listens by itself, and the bounds only say for how many connections RaiseFileLimit makes
+// room: as many as the files are enough for, but at most 20,000. Fails with
 //   kInvalidArgument     `connections_max` is below 0, or above 1,000,000
 //   kFailedPrecondition  so many connections need more files
 absl::StatusOr<ConnectionBounds> ConnectionBoundsFor(int connections_max, int64_t files);

@@ -84,8 +84,7 @@ TEST_F(DailyLimitSessionTest, NewNamesAreChargedOnceAndARefusalLeavesTheStreamOp
   const Settled settled(this);
   {
     PlayedTracker tracker(&sessions, "h1", node_, {.host = "h1"});
-    ASSERT_TRUE(tracker.SayHello());
-    ASSERT_TRUE(tracker.Next().has_welcome());
+    ASSERT_TRUE(tracker.IsWelcomed());
     EXPECT_EQ(Report(tracker, ReportOf({"CUSTOM_A", "CUSTOM_B"})), "names 3/2 ");
     EXPECT_EQ(runner_.ledger().Newest()->FindProvider(node_), std::nullopt);
     EXPECT_EQ(Report(tracker, ReportOf({"CUSTOM_A"})), "OK");  // with CUSTOM_SLOT that is two
@@ -101,8 +100,7 @@ TEST_F(DailyLimitSessionTest, NewNamesAreChargedOnceAndARefusalLeavesTheStreamOp
   // The tracker is started again, and must not be stranded.
   sequence_ = 1;
   PlayedTracker again(&sessions, "h1", node_, {.host = "h1"});
-  ASSERT_TRUE(again.SayHello());
-  ASSERT_TRUE(again.Next().has_welcome());
+  ASSERT_TRUE(again.IsWelcomed());
   EXPECT_EQ(Report(again, ReportOf({"CUSTOM_A"})), "OK");
   EXPECT_EQ(Report(again, ReportOf({"CUSTOM_D"})), "names 1/0 ");
   // What is allowed anew holds from the next report on.
@@ -118,8 +116,7 @@ TEST_F(DailyLimitSessionTest, BytesOfFactsAreCounted) {
   ReportSessions sessions(&runner_.ledger(), &workers_, &recorder_, settings_);
   const Settled settled(this);
   PlayedTracker tracker(&sessions, "h1", node_, {.host = "h1"});
-  ASSERT_TRUE(tracker.SayHello());
-  ASSERT_TRUE(tracker.Next().has_welcome());
+  ASSERT_TRUE(tracker.IsWelcomed());
   const auto with_facts = [this](size_t bytes) {
     pb::SessionRequest request = ReportOf({});
     request.mutable_report()->mutable_facts()->set_cpu_info_json(std::string(bytes, 'x'));
@@ -146,8 +143,7 @@ TEST_F(DailyLimitSessionTest, AProcessWithoutADayLearnsThatItIsFenced) {
   ReportSessions sessions(&runner_.ledger(), &workers_, &recorder_, settings_);
   const Settled settled(this);
   PlayedTracker tracker(&sessions, "h1", node_, {.host = "h1"});
-  ASSERT_TRUE(tracker.SayHello());
-  ASSERT_TRUE(tracker.Next().has_welcome());
+  ASSERT_TRUE(tracker.IsWelcomed());
   EXPECT_TRUE(Report(tracker, ReportOf({})).starts_with("facts_mib "));
   placement::RegisterService newer;
   newer.host = "h1";
@@ -189,8 +185,7 @@ TEST_F(DailyLimitSessionTest, OnlyReportsAndNewServicesAreCounted) {
   ReportSessions sessions(&runner_.ledger(), &workers_, &recorder_, settings_);
   const Settled settled(this);
   PlayedTracker tracker(&sessions, "h1", node_, {.host = "h1"});
-  ASSERT_TRUE(tracker.SayHello());
-  ASSERT_TRUE(tracker.Next().has_welcome());
+  ASSERT_TRUE(tracker.IsWelcomed());
   EXPECT_TRUE(Report(tracker, ReportOf({})).starts_with("facts_mib "));
   const auto service = [this] {
     return **runner_.ledger().Newest()->services().Find({"h1", "berth-tracker"});

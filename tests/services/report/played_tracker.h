@@ -101,11 +101,12 @@ class PlayedTracker : public ReportSink {
     (*root->mutable_inventories())["CUSTOM_SLOT"].set_total(slots);
     return Say(request);
   }
+  // Says Hello. Returns whether placement welcomed the tracker.
+  bool IsWelcomed() { return SayHello() && Next().has_welcome(); }
   // Says Hello and sends a first snapshot. Returns whether placement welcomed the tracker and
   // applied the snapshot.
   bool Introduce() {
-    return SayHello() && Next().has_welcome() && SayReport(1, 8, std::nullopt, true) &&
-           Next().ack().sequence() == 1;
+    return IsWelcomed() && SayReport(1, 8, std::nullopt, true) && Next().ack().sequence() == 1;
   }
 
   // The next message that is no push; an empty one if the stream ends, or nothing comes for 30 s.

@@ -132,6 +132,18 @@ class UplinkTest : public testing::Test {
     return Eventually([this] { return node_->view().settled; });
   }
 
+  // Pushes `known`, as placement has it, and passes again. Returns after two more heartbeats, before
+  // which a report that the pass wants would have come.
+  void PassAfterPush(FakePlacement& placement, Uplink& uplink, const KnownProvider& known) {
+    FakePlacement::Response push = PushWithProvider(known);
+    push.mutable_revision()->set_number(9);
+    placement.Say(push);
+    ASSERT_TRUE(Eventually([&] { return node_->view().told_up_to.has_value(); }));
+    Pass();
+    uplink.Notify();
+    const int64_t beats = uplink.status().heartbeats;
+    ASSERT_TRUE(Eventually([&] { return uplink.status().heartbeats > beats + 2; }));
+  }
   FakePlacement::Response PushWithProvider(const KnownProvider& known) {
     FakePlacement::Response response;
     placement::v1::Push* const push = response.mutable_push();

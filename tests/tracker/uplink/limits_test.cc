@@ -31,14 +31,7 @@ TEST_F(UplinkTest, DoesNotInsistOnWhatPlacementLimits) {
   const KnownProvider known = node_->records()->tree[0];
   EXPECT_EQ(known.inventories.at("MEMORY_MB").total, 1024);
   EXPECT_FALSE(known.traits.contains("COMPUTE_NODE"));
-  FakePlacement::Response push = PushWithProvider(known);
-  push.mutable_revision()->set_number(9);
-  placement.Say(push);
-  ASSERT_TRUE(Eventually([&] { return node_->view().told_up_to.has_value(); }));
-  Pass();
-  uplink->Notify();
-  const int64_t beats = uplink->status().heartbeats;
-  ASSERT_TRUE(Eventually([&] { return uplink->status().heartbeats > beats + 2; }));
+  ASSERT_NO_FATAL_FAILURE(PassAfterPush(placement, *uplink, known));
   EXPECT_EQ(placement.reports().size(), 2u);
 }
 

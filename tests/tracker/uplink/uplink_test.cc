@@ -195,14 +195,7 @@ TEST_F(UplinkTest, DoesNotInsistOnATraitThatPlacementDoesNotKnow) {
   ASSERT_TRUE(Settles());
   const KnownProvider known = node_->records()->tree[0];
   EXPECT_EQ(known.traits.count("COMPUTE_NODE"), 0u);  // T-213
-  FakePlacement::Response push = PushWithProvider(known);
-  push.mutable_revision()->set_number(9);
-  placement.Say(push);
-  ASSERT_TRUE(Eventually([&] { return node_->view().told_up_to.has_value(); }));
-  Pass();
-  uplink->Notify();
-  const int64_t beats = uplink->status().heartbeats;
-  ASSERT_TRUE(Eventually([&] { return uplink->status().heartbeats > beats + 2; }));
+  ASSERT_NO_FATAL_FAILURE(PassAfterPush(placement, *uplink, known));
   EXPECT_EQ(placement.reports().size(), 1u);  // T-213
 }
 
