@@ -82,22 +82,21 @@ class Tracker {
     stream_->Write(request);
   }
 
-  // The next message that is no push; pushes go to `pushes`. Nothing if the stream has ended.
+  // The next message that is no push; pushes go to `pushes`. Nothing if the stream has ended. Pushes
+  // that tell only the tracker's service are left out, here and in NextPush: one may come at any
+  // time after a Hello, also before the push of everything.
   pb::SessionResponse Next() {
     pb::SessionResponse response;
     while (stream_->Read(&response)) {
       if (!response.has_push()) return response;
-      told_up_to = response.revision();
-      pushes.push_back(response.push());
+      if (TakePush(response)) pushes.push_back(response.push());
     }
     return pb::SessionResponse();
   }
   pb::Push NextPush() {
     pb::SessionResponse response;
     while (stream_->Read(&response)) {
-      if (!response.has_push()) continue;
-      told_up_to = response.revision();
-      return response.push();
+      if (response.has_push() && TakePush(response)) return response.push();
     }
     return pb::Push();
   }
@@ -124,6 +123,16 @@ class Tracker {
   pb::Revision told_up_to;  // of the last push
 
  private:
+  // Returns whether the push tells anything but the service.
+  bool TakePush(const pb::SessionResponse& response) {
+    told_up_to = response.revision();
+    pb::Push rest = response.push();
+    if (!rest.has_service()) return true;
+    rest.clear_service();
+    rest.clear_node_uuid();
+    return rest.ByteSizeLong() != 0;
+  }
+
   std::unique_ptr<pb::ReportService::Stub> stub_;
   const std::string host_;
   const std::string node_;
