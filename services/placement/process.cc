@@ -183,7 +183,7 @@ class PlacementProcess::Impl {
     std::vector<grpc::Service*> registered;
     for (const auto& service : services) registered.push_back(service.get());
     BERTH_ASSIGN_OR_RETURN(server, Server::Start(options, registered, tls.get(), &policy));
-    if (options.connections_max > 0) MeasureConnections(server->connections(), &metrics);
+    MeasureConnections(server->connections(), &metrics);
     if (tls != nullptr) MeasureTls(tls.get(), &metrics);
     MeasureAccess(&policy, &metrics);
     MeasurePlacement(ledger.get(), workers.get(), sessions.get(), options.stale_migration_age,

@@ -36,6 +36,7 @@ constexpr int kEventsAtOnce = 256;
 constexpr absl::Duration kLookStep = absl::Milliseconds(100);
 constexpr absl::Duration kLookStepIfOthersWait = absl::Milliseconds(10);
 constexpr absl::Duration kWaitForDescriptors = absl::Milliseconds(50);
+constexpr uint32_t kEnded = EPOLLRDHUP | EPOLLHUP | EPOLLERR;
 constexpr uint64_t kStopId = 0;  // then the listeners, by their place; then the connections
 
 template <typename T>
@@ -117,10 +118,7 @@ bool HasSent(int descriptor) {
 }  // namespace
 
 Acceptor::Acceptor(std::shared_ptr<OpenConnections> connections, absl::Duration unacknowledged_max)
-    : connections_(std::move(connections)),
-      unacknowledged_max_(unacknowledged_max),
-      silent_places_(connections_->bounds().silent_max),
-      waiting_places_(connections_->bounds().beginning_max) {}
+    : connections_(std::move(connections)), unacknowledged_max_(unacknowledged_max) {}
 
 Acceptor::~Acceptor() { Stop(); }
 
@@ -164,8 +162,10 @@ void Acceptor::Start(std::unique_ptr<grpc::experimental::ExternalConnectionAccep
   epoll_ = epoll_create1(EPOLL_CLOEXEC);
   stop_ = eventfd(0, EFD_CLOEXEC);
   BERTH_CHECK(epoll_ >= 0 && stop_ >= 0);
-  BERTH_CHECK(Watch(stop_, kStopId));
-  for (size_t i = 0; i < listeners_.size(); ++i) BERTH_CHECK(Watch(listeners_[i], i + 1));
+  BERTH_CHECK(Watch(EPOLL_CTL_ADD, stop_, EPOLLIN, kStopId));
+  for (size_t i = 0; i < listeners_.size(); ++i) {
+    BERTH_CHECK(Watch(EPOLL_CTL_ADD, listeners_[i], EPOLLIN, i + 1));
+  }
   next_id_ = listeners_.size() + 1;
   thread_ = std::thread([this] { Run(); });
 }
@@ -179,17 +179,14 @@ void Acceptor::Stop() {
     close(stop_);
   }
   for (const int listener : std::exchange(listeners_, {})) close(listener);
-  for (const Newcomer& newcomer : std::exchange(silent_, {})) close(newcomer.descriptor);
-  for (const auto& [origin, newcomers] : std::exchange(waiting_, {})) {
-    for (const Newcomer& newcomer : newcomers) close(newcomer.descriptor);
-  }
+  while (!by_id_.empty()) Close(by_id_.begin()->second);
 }
 
-bool Acceptor::Watch(int descriptor, uint64_t id) const {
+bool Acceptor::Watch(int operation, int descriptor, uint32_t events, uint64_t id) const {
   epoll_event event = {};
-  event.events = EPOLLIN;
+  event.events = events;
   event.data.u64 = id;
-  return epoll_ctl(epoll_, EPOLL_CTL_ADD, descriptor, &event) == 0;
+  return epoll_ctl(epoll_, operation, descriptor, &event) == 0;
 }
 
 void Acceptor::Run() {
@@ -200,7 +197,7 @@ void Acceptor::Run() {
     for (int i = 0; i < count; ++i) {
       const uint64_t id = events[i].data.u64;
       if (id == kStopId) return;
-      id <= listeners_.size() ? Accept(listeners_[id - 1]) : Heard(id);
+      id <= listeners_.size() ? Accept(listeners_[id - 1]) : Heard(id, events[i].events);
     }
     const BootTime now = BootNow();
     if (now >= next_look_) Look(now);
@@ -232,59 +229,77 @@ void Acceptor::Accept(int listener) {
   }
 }
 
-void Acceptor::Receive(const Newcomer& newcomer) {
+void Acceptor::Receive(Newcomer newcomer) {
   const Origin origin = newcomer.peer.origin;
-  if (const auto why = connections_->WhyNot(origin, newcomer.since)) return Refuse(newcomer, *why);
-  if (!silent_places_.MayEnter(origin)) {
-    const auto is_of_origin = [origin](const Newcomer& one) { return one.peer.origin == origin; };
-    const auto oldest = silent_places_.UsesUpShare(origin)
-                            ? std::find_if(silent_.begin(), silent_.end(), is_of_origin)
-                            : silent_.begin();
-    if (HasSent(oldest->descriptor)) {
-      Heard(oldest->id);  // before its event has come
-    } else {
-      Refuse(Take(oldest), ConnectionRefusal::kUnfinished);
-    }
-  }
-  if (!Watch(newcomer.descriptor, newcomer.id)) {  // the kernel has no memory
-    return Refuse(newcomer, ConnectionRefusal::kFull);
-  }
-  silent_places_.Enter(origin);
-  silent_by_id_[newcomer.id] = silent_.insert(silent_.end(), newcomer);
+  const auto why = connections_->WhyNot(origin, newcomer.since);
+  const bool has_room = !why || CloseOldestSilent(origin, *why);
+  connections_->Come(origin);
+  const auto at = silent_.insert(silent_.end(), std::move(newcomer));
+  by_id_[at->id] = at;
+  silent_by_origin_[{origin, at->id}] = at;
+  // The kernel may have no memory for the events.
+  const bool stays = has_room && Watch(EPOLL_CTL_ADD, at->descriptor, EPOLLIN | EPOLLRDHUP, at->id);
+  if (!stays) Refuse(at, why.value_or(ConnectionRefusal::kFull));
 }
 
-Acceptor::Newcomer Acceptor::Take(Silent::iterator at) {
+bool Acceptor::CloseOldestSilent(Origin origin, ConnectionRefusal why) {
+  while (!silent_.empty()) {
+    auto oldest = silent_.begin();
+    if (why == ConnectionRefusal::kShare) {
+      const auto found = silent_by_origin_.lower_bound({origin, 0});
+      if (found == silent_by_origin_.end() || found->first.first != origin) return false;
+      oldest = found->second;
+    }
+    if (!HasSent(oldest->descriptor)) {
+      Refuse(oldest, ConnectionRefusal::kSilent);
+      return true;
+    }
+    LetWait(oldest);  // before its event has come
+  }
+  return false;
+}
+
+void Acceptor::Heard(uint64_t id, uint32_t events) {
+  const auto found = by_id_.find(id);
+  if (found == by_id_.end()) return;  // closed after the event came
+  if ((events & kEnded) != 0) return Close(found->second);
+  if (!found->second->waits) LetWait(found->second);
+}
+
+void Acceptor::LetWait(Line::iterator at) {
+  at->waits = true;
+  silent_by_origin_.erase({at->peer.origin, at->id});
+  Line& line = waiting_[at->peer.origin];
+  line.splice(line.end(), silent_, at);
+  (void)Watch(EPOLL_CTL_MOD, at->descriptor, EPOLLRDHUP, at->id);
+}
+
+Acceptor::Newcomer Acceptor::Take(Line::iterator at) {
   Newcomer newcomer = std::move(*at);
-  silent_by_id_.erase(newcomer.id);
-  silent_places_.Leave(newcomer.peer.origin);
-  silent_.erase(at);
+  by_id_.erase(newcomer.id);
+  if (newcomer.waits) {
+    const auto line = waiting_.find(newcomer.peer.origin);
+    line->second.erase(at);
+    if (line->second.empty()) waiting_.erase(line);
+  } else {
+    silent_by_origin_.erase({newcomer.peer.origin, newcomer.id});
+    silent_.erase(at);
+  }
   return newcomer;
 }
 
-void Acceptor::Heard(uint64_t id) {
-  const auto found = silent_by_id_.find(id);
-  if (found == silent_by_id_.end()) return;  // closed after the event came
-  const Newcomer newcomer = Take(found->second);
-  (void)epoll_ctl(epoll_, EPOLL_CTL_DEL, newcomer.descriptor, nullptr);
-  const Origin origin = newcomer.peer.origin;
-  if (!HasSent(newcomer.descriptor)) {
-    close(newcomer.descriptor);
-  } else if (!waiting_places_.MayEnter(origin)) {
-    Refuse(newcomer, ConnectionRefusal::kUnfinished);
-  } else {
-    waiting_places_.Enter(origin);
-    waiting_[origin].push_back(newcomer);
-  }
+void Acceptor::Close(Line::iterator at) {
+  const Newcomer newcomer = Take(at);
+  close(newcomer.descriptor);
+  connections_->Leave(newcomer.peer.origin);
 }
 
 void Acceptor::Look(BootTime now) {
   while (!silent_.empty() && now - silent_.front().since >= connections_->bounds().handshake_max) {
-    Refuse(Take(silent_.begin()), ConnectionRefusal::kUnfinished);
+    Refuse(silent_.begin(), ConnectionRefusal::kSilent);
   }
   const bool others_wait = !waiting_.empty();
-  for (const std::string& peer : connections_->LookAtBeginning(now, others_wait)) {
-    Tell(ConnectionRefusal::kUnfinished, peer);
-  }
+  connections_->LookAtBeginning(now, others_wait);
   next_look_ = now + (others_wait ? kLookStepIfOthersWait : kLookStep);
 }
 
@@ -293,11 +308,7 @@ void Acceptor::LetBegin() {
     const Waiting::iterator turn = NextTurn();
     if (turn == waiting_.end()) return;
     served_ = turn->first;
-    const Newcomer newcomer = std::move(turn->second.front());
-    turn->second.pop_front();
-    if (turn->second.empty()) waiting_.erase(turn);
-    waiting_places_.Leave(served_);
-    GiveToServer(newcomer);
+    GiveToServer(Take(turn->second.begin()));
   }
 }
 
@@ -312,30 +323,24 @@ Acceptor::Waiting::iterator Acceptor::NextTurn() {
 }
 
 void Acceptor::GiveToServer(const Newcomer& newcomer) {
-  const BootTime now = BootNow();
-  if (const auto why = connections_->WhyNot(newcomer.peer.origin, now)) {
-    return Refuse(newcomer, *why);
-  }
-  connections_->Enter(newcomer.descriptor, newcomer.peer, now);
+  (void)epoll_ctl(epoll_, EPOLL_CTL_DEL, newcomer.descriptor, nullptr);
+  connections_->Begin(newcomer.descriptor, newcomer.peer, BootNow());
   grpc::experimental::ExternalConnectionAcceptor::NewConnectionParameters parameters;
   parameters.fd = newcomer.descriptor;
   server_->HandleNewConnection(&parameters);
 }
 
-void Acceptor::Refuse(const Newcomer& newcomer, ConnectionRefusal why) {
-  close(newcomer.descriptor);
-  Tell(why, newcomer.peer.name);
-}
-
-void Acceptor::Tell(ConnectionRefusal why, const std::string& peer) {
+void Acceptor::Refuse(Line::iterator at, ConnectionRefusal why) {
   connections_->CountRefusal(why);
-  const char* text = "it did not begin in time";
+  const char* text = "it has sent nothing";
   if (why == ConnectionRefusal::kFull) text = "there are too many";
   if (why == ConnectionRefusal::kShare) text = "there are too many of its address";
   int64_t omitted = 0;
-  if (!pace_.Lets("refused", BootNow(), &omitted)) return;
-  Log(LogLevel::kWarning, "a connection was closed",
-      {{"peer", peer}, {"why", std::string(text)}, {"omitted", omitted}});
+  if (pace_.Lets("refused", BootNow(), &omitted)) {
+    Log(LogLevel::kWarning, "a connection was closed",
+        {{"peer", at->peer.name}, {"why", std::string(text)}, {"omitted", omitted}});
+  }
+  Close(at);
 }
 
 void Acceptor::RestWithout(const char* lack) {

@@ -2,10 +2,9 @@
 //
 // A connection stays here until it has sent something, so that silent ones cost a descriptor and
 // little else. Then it waits for its turn to begin: addresses take turns. If there are too many
-//   - silent connections: the address that has used up its share loses its oldest one, else the
-//     oldest of all is closed,
-//   - connections that wait, or connections that gRPC has (OpenConnections): the new one is closed.
-// The peer sees an end of the connection in each case.
+// connections (OpenConnections), the oldest silent one is closed for a new one: if the address has
+// used up its share, its own oldest one, else the oldest of all. If none is silent, the new one is
+// closed. The peer sees an end of the connection.
 //
 // gRPC's own listeners accept without bounds, and stop listening for good when the process has no
 // descriptor left for a connection. This one waits until there is one.
@@ -13,14 +12,15 @@
 #define BERTH_SERVICES_PROCESS_ACCEPTOR_H_
 
 #include <cstdint>
-#include <deque>
 #include <list>
 #include <map>
 #include <memory>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
+#include "absl/container/btree_map.h"
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
@@ -62,31 +62,37 @@ class Acceptor {
     int descriptor;
     Peer peer;
     placement::BootTime since;
-    uint64_t id;  // of its events
+    uint64_t id;         // of its events
+    bool waits = false;  // it has sent something
   };
-  using Silent = std::list<Newcomer>;
-  using Waiting = std::map<Origin, std::deque<Newcomer>>;
+  using Line = std::list<Newcomer>;
+  using Waiting = std::map<Origin, Line>;
 
   // Listens on one address. Returns the port; 0 if that fails.
   int ListenOn(const addrinfo& address);
-  // Whether events of `descriptor` will come, with this `id`.
-  bool Watch(int descriptor, uint64_t id) const;
+  // Whether `events` of `descriptor` will come, with this `id`. `operation`: of epoll_ctl.
+  bool Watch(int operation, int descriptor, uint32_t events, uint64_t id) const;
   void Run();
   int WaitMilliseconds(placement::BootTime now) const;
   void Accept(int listener);
-  void Receive(const Newcomer& newcomer);
-  // A silent connection has sent something, or has ended.
-  void Heard(uint64_t id);
-  // Takes a connection out of the silent ones.
-  Newcomer Take(Silent::iterator at);
+  void Receive(Newcomer newcomer);
+  // Makes room for a connection of `origin`, which may not come because of `why`: closes the oldest
+  // silent one of the origin or, for kFull, of all. Returns whether there was one.
+  bool CloseOldestSilent(Origin origin, ConnectionRefusal why);
+  // A connection has sent something, or has ended.
+  void Heard(uint64_t id, uint32_t events);
+  // A silent connection has sent something.
+  void LetWait(Line::iterator at);
+  // Takes a connection out of its line.
+  Newcomer Take(Line::iterator at);
+  void Close(Line::iterator at);
   void Look(placement::BootTime now);
   // Gives gRPC those that wait and may begin.
   void LetBegin();
   Waiting::iterator NextTurn();
   void GiveToServer(const Newcomer& newcomer);
-  void Refuse(const Newcomer& newcomer, ConnectionRefusal why);
-  // Counts a connection of `peer` that is closed, and writes it into the log.
-  void Tell(ConnectionRefusal why, const std::string& peer);
+  // Closes a connection, counts it, and writes it into the log.
+  void Refuse(Line::iterator at, ConnectionRefusal why);
   // Waits a moment because of a `lack`, so that the thread does not ask the kernel without a pause.
   void RestWithout(const char* lack);
 
@@ -99,11 +105,10 @@ class Acceptor {
   LinePace pace_{absl::Seconds(1)};  // by what happened
 
   // Of the thread, while it runs.
-  Silent silent_;  // oldest first
-  absl::flat_hash_map<uint64_t, Silent::iterator> silent_by_id_;
-  Places silent_places_;
-  Waiting waiting_;  // those that have sent something; no deque is empty
-  Places waiting_places_;
+  Line silent_;                                                                    // oldest first
+  absl::btree_map<std::pair<Origin, uint64_t>, Line::iterator> silent_by_origin_;  // and id
+  Waiting waiting_;  // those that have sent something, oldest first; no line is empty
+  absl::flat_hash_map<uint64_t, Line::iterator> by_id_;
   Origin served_ = 0;  // the origin that had the last turn
   uint64_t next_id_ = 0;
   placement::BootTime next_look_;

@@ -2,11 +2,9 @@
 
 #include <arpa/inet.h>
 #include <endian.h>
-#include <fcntl.h>
 #include <netinet/in.h>
 #include <sys/ioctl.h>
 #include <sys/resource.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cstring>
@@ -26,15 +24,13 @@ namespace {
 constexpr int kConnectionsDefault = 20'000;
 constexpr int kConnectionsMost = 1'000'000;
 constexpr int kBeginningLeast = 64;
-constexpr int kBeginningMost = 1'000;
+// About as many as two processors do in a second.
+constexpr int kBeginningMost = 256;
 // Of the files that a process may open, an eighth is for other things than connections, but not more
 // than this: the database, libvirt, the log, the metrics.
 constexpr int64_t kOtherFilesMost = 512;
-// Silent connections are cheap. The more there may be, the longer stays each while others flood.
-constexpr int64_t kSilentMost = 1'000;
 constexpr int kOriginsSharing = 10;
-// A peer that is at its handshake sends more often.
-constexpr absl::Duration kBeginningIfOthersWait = absl::Seconds(3);
+constexpr absl::Duration kBeginningIfOthersWait = absl::Seconds(1);
 // gRPC's timer may be late.
 constexpr absl::Duration kTimerDelayMax = absl::Seconds(1);
 constexpr absl::Duration kLookPause = absl::Milliseconds(50);
@@ -44,10 +40,7 @@ int BeginningFor(int64_t connections) {
       std::clamp<int64_t>(connections / kOriginsSharing, kBeginningLeast, kBeginningMost));
 }
 
-// A connection that begins has two descriptors, and as many may wait.
-int64_t FilesFor(const ConnectionBounds& bounds) {
-  const int64_t connections =
-      bounds.connections_max + int64_t{2} * bounds.beginning_max + bounds.silent_max;
+int64_t FilesFor(int64_t connections) {
   // An eighth of all files is a seventh of the rest.
   return connections + std::min(kOtherFilesMost, connections / 7 + 1);
 }
@@ -60,8 +53,7 @@ uint64_t CookieOf(int descriptor) {
   return failed == 0 ? cookie : 0;
 }
 
-// Whether all that the peer has sent was read, so that it is not this process that is slow. Not if
-// `descriptor` is none.
+// Whether all that the peer has sent was read, so that it is not this process that is slow.
 bool IsPeersTurn(int descriptor) {
   int unread = 0;
   return ioctl(descriptor, FIONREAD, &unread) == 0 && unread == 0;
@@ -80,24 +72,18 @@ absl::StatusOr<ConnectionBounds> ConnectionBoundsFor(int connections_max, int64_
   if (connections_max < 0 || connections_max > kConnectionsMost) {
     return absl::InvalidArgumentError(absl::StrCat("--connections-max is ", connections_max,
                                                    ", but must be 0 to ", kConnectionsMost,
-                                                   "; 0 means that nothing bounds them"));
+                                                   "; 0 means as many as the files allow"));
   }
-  const int64_t usable = files - std::min(kOtherFilesMost, files / 8);
-  // So that a small limit, too, leaves more than half to the connections.
-  const int64_t beginning = std::min<int64_t>(BeginningFor(usable), usable / 8);
+  const int64_t most = std::max<int64_t>(files - std::min(kOtherFilesMost, files / 8), 1);
   ConnectionBounds bounds;
-  bounds.silent_max = static_cast<int>(std::clamp<int64_t>(usable / 8, 1, kSilentMost));
-  const int64_t most = std::max<int64_t>(usable - 2 * beginning - bounds.silent_max, 1);
+  bounds.connections_max = connections_max;
   if (connections_max == 0) {
     bounds.connections_max = static_cast<int>(std::min<int64_t>(most, kConnectionsDefault));
-    bounds.beginning_max = static_cast<int>(std::max<int64_t>(beginning, 1));
-    return bounds;
   }
-  bounds.connections_max = connections_max;
-  bounds.beginning_max = BeginningFor(connections_max);
-  if (FilesFor(bounds) <= files) return bounds;
+  bounds.beginning_max = BeginningFor(bounds.connections_max);
+  if (bounds.connections_max <= most) return bounds;
   return absl::FailedPreconditionError(absl::StrCat(
-      "--connections-max is ", connections_max, ", which takes ", FilesFor(bounds),
+      "--connections-max is ", connections_max, ", which takes ", FilesFor(connections_max),
       " open files, but this process may open ", files, ", which is enough for ", most,
       " connections: give less, or raise the hard limit (LimitNOFILE= of a unit, --ulimit of a "
       "container)"));
@@ -113,7 +99,8 @@ int64_t FilesMax() {
 void RaiseFileLimit(const ConnectionBounds& bounds) {
   rlimit limit = {};
   if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
-  const rlim_t wanted = std::min(limit.rlim_max, static_cast<rlim_t>(FilesFor(bounds)));
+  const rlim_t wanted =
+      std::min(limit.rlim_max, static_cast<rlim_t>(FilesFor(bounds.connections_max)));
   if (limit.rlim_cur >= wanted) return;
   limit.rlim_cur = wanted;
   (void)setrlimit(RLIMIT_NOFILE, &limit);  // a process may always raise it to its hard limit
@@ -168,12 +155,6 @@ void Places::Leave(Origin origin) {
 OpenConnections::OpenConnections(const ConnectionBounds& bounds)
     : bounds_(bounds), places_(bounds.connections_max), beginning_(bounds.beginning_max) {}
 
-OpenConnections::~OpenConnections() {
-  for (const auto& [peer, beginner] : beginners_) {
-    if (beginner.handle >= 0) close(beginner.handle);
-  }
-}
-
 std::optional<ConnectionRefusal> OpenConnections::WhyNot(Origin origin, BootTime now) {
   MutexLock lock(&mutex_);
   if (places_.MayEnter(origin)) return std::nullopt;
@@ -186,6 +167,16 @@ std::optional<ConnectionRefusal> OpenConnections::WhyNot(Origin origin, BootTime
   return std::nullopt;
 }
 
+void OpenConnections::Come(Origin origin) {
+  MutexLock lock(&mutex_);
+  places_.Enter(origin);
+}
+
+void OpenConnections::Leave(Origin origin) {
+  MutexLock lock(&mutex_);
+  places_.Leave(origin);
+}
+
 bool OpenConnections::MayBegin(Origin origin) const {
   MutexLock lock(&mutex_);
   return beginning_.MayEnter(origin);
@@ -196,39 +187,34 @@ bool OpenConnections::BeginningIsFull() const {
   return beginning_.full();
 }
 
-void OpenConnections::Enter(int descriptor, const Peer& peer, BootTime now) {
+void OpenConnections::Begin(int descriptor, const Peer& peer, BootTime now) {
   const uint64_t cookie = CookieOf(descriptor);
-  if (cookie == 0) return;  // a kernel before Linux 4.12: nothing is counted
-  const Beginner beginner{cookie, fcntl(descriptor, F_DUPFD_CLOEXEC, 0), now};
+  if (cookie == 0) return Leave(peer.origin);  // a kernel before Linux 4.12 cannot tell its end
   MutexLock lock(&mutex_);
   const Connection connection{descriptor, peer.origin, true};
   BERTH_CHECK(connections_.emplace(cookie, connection).second);  // the kernel gives it once
-  places_.Enter(peer.origin);
   beginning_.Enter(peer.origin);
-  beginners_.emplace(peer.name, beginner);
+  beginners_.emplace(peer.name, Beginner{cookie, now});
   ++beginning_count_;
 }
 
-std::vector<std::string> OpenConnections::LookAtBeginning(BootTime now, bool others_wait) {
+void OpenConnections::LookAtBeginning(BootTime now, bool others_wait) {
   MutexLock lock(&mutex_);
-  std::vector<std::string> ended;
   for (auto at = beginners_.begin(); at != beginners_.end();) {
     const Beginner beginner = at->second;
     const absl::Duration age = now - beginner.since;
-    if (CookieOf(connections_.at(beginner.cookie).descriptor) != beginner.cookie) {
+    const int descriptor = connections_.at(beginner.cookie).descriptor;
+    if (CookieOf(descriptor) != beginner.cookie) {
       at = Settle(at);
       Forget(beginner.cookie);
     } else if (age >= bounds_.handshake_max + kTimerDelayMax) {
       at = Settle(at);
-    } else if (others_wait && age >= kBeginningIfOthersWait && IsPeersTurn(beginner.handle)) {
-      shutdown(beginner.handle, SHUT_RDWR);
-      ended.push_back(at->first);
+    } else if (others_wait && age >= kBeginningIfOthersWait && IsPeersTurn(descriptor)) {
       at = Settle(at);
     } else {
       ++at;
     }
   }
-  return ended;
 }
 
 int OpenConnections::Count() {
@@ -245,7 +231,6 @@ void OpenConnections::HasBegun(absl::string_view peer) {
 }
 
 OpenConnections::Beginners::iterator OpenConnections::Settle(Beginners::iterator at) {
-  if (at->second.handle >= 0) close(at->second.handle);
   Connection& connection = connections_.at(at->second.cookie);
   connection.begins = false;
   beginning_.Leave(connection.origin);

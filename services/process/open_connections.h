@@ -1,13 +1,13 @@
-// OpenConnections: the connections over TCP that gRPC has of a server, how many there may be, and how
-// many of them one address may have.
+// OpenConnections: the connections over TCP of a server, how many there may be, and how many of them
+// one address may have.
 //
 // gRPC does not tell when it closes a connection. So a connection is known by the number of its
 // descriptor and by the cookie of its socket, which the kernel never gives to another socket: when
 // the descriptor does not lead to this cookie any more, the connection has ended. This is looked at
 // when it matters.
 //
-// A connection begins when gRPC gets it. It has begun when it makes its first call, or when gRPC has
-// not closed it for want of a handshake.
+// A connection comes, and the Acceptor has it. It begins when gRPC gets it. It has begun when it makes
+// its first call, or when gRPC has not closed it for want of a handshake.
 #ifndef BERTH_SERVICES_PROCESS_OPEN_CONNECTIONS_H_
 #define BERTH_SERVICES_PROCESS_OPEN_CONNECTIONS_H_
 
@@ -33,17 +33,15 @@
 namespace berth::services {
 
 struct ConnectionBounds {
-  int connections_max = 0;  // connections that gRPC has
-  int beginning_max = 0;    // connections that may begin at once; as many more may wait for that
-  int silent_max = 0;       // connections that have sent nothing, so that gRPC does not have them
+  int connections_max = 0;
+  int beginning_max = 0;  // connections that may begin at once
   // How long a connection may send nothing, and then, when gRPC has it, how long its handshakes may
   // take.
   absl::Duration handshake_max = absl::Seconds(10);
 };
 
-// Returns the bounds for a process with the hard limit `files` of open files. With a `connections_max`
-// of 0 gRPC listens by itself, and the bounds only say for how many connections RaiseFileLimit makes
-// room: as many as the files are enough for, but at most 20,000. Fails with
+// Returns the bounds for a process with the hard limit `files` of open files. A `connections_max` of 0
+// means as many connections as the files are enough for, but at most 20,000. Fails with
 //   kInvalidArgument     `connections_max` is below 0, or above 1,000,000
 //   kFailedPrecondition  so many connections need more files
 absl::StatusOr<ConnectionBounds> ConnectionBoundsFor(int connections_max, int64_t files);
@@ -89,35 +87,38 @@ class Places {
 
 // Why a connection is closed that gRPC would have kept.
 enum class ConnectionRefusal {
-  kFull,        // there are connections_max already
-  kShare,       // those of its address use up the share of the address
-  kUnfinished,  // it did not begin in time, or not while others waited
+  kFull,    // there are connections_max already, and none is silent
+  kShare,   // those of its address use up the share of the address
+  kSilent,  // it sent nothing in time, or others came while it was silent
 };
 
 // Thread-safe.
 class OpenConnections {
  public:
   explicit OpenConnections(const ConnectionBounds& bounds);
-  ~OpenConnections();
   OpenConnections(const OpenConnections&) = delete;
   OpenConnections& operator=(const OpenConnections&) = delete;
 
   const ConnectionBounds& bounds() const { return bounds_; }
 
-  // Why gRPC may not get one more connection of `origin`: kShare or, if it is not that, kFull. Nothing
-  // if gRPC may get it.
+  // Why one more connection of `origin` may not come: kShare or, if it is not that, kFull. Nothing if
+  // it may.
   std::optional<ConnectionRefusal> WhyNot(Origin origin, placement::BootTime now);
+  // Notes that a connection of `origin` has come, or that the Acceptor has closed it.
+  void Come(Origin origin);
+  void Leave(Origin origin);
   // Whether one more connection of `origin` may begin.
   bool MayBegin(Origin origin) const;
   // Whether no connection may begin, wherever it comes from.
   bool BeginningIsFull() const;
-  // Notes that gRPC gets the socket `descriptor`. To be called before gRPC has it.
-  void Enter(int descriptor, const Peer& peer, placement::BootTime now);
+  // Notes that gRPC gets the socket `descriptor` of a connection that has come. To be called before
+  // gRPC has it.
+  void Begin(int descriptor, const Peer& peer, placement::BootTime now);
 
-  // Looks at the connections that begin. If `others_wait`, ends those that have been at it for three
-  // seconds and have nothing left to read, and returns their peers. gRPC sees the end of such a
-  // connection, and closes it.
-  std::vector<std::string> LookAtBeginning(placement::BootTime now, bool others_wait);
+  // Looks at the connections that begin. If `others_wait`, those that have been at it for a second
+  // and have nothing left to read count as begun. So it takes a flood of connections that never
+  // finish their handshakes a second to get the places of those before. gRPC closes them later.
+  void LookAtBeginning(placement::BootTime now, bool others_wait);
   // How many connections begin.
   int beginning() const { return beginning_count_.load(std::memory_order_relaxed); }
   // Notes that the connection of `peer` makes a call. `peer` returns the name as in Peer, and is only
@@ -129,7 +130,7 @@ class OpenConnections {
 
   void CountRefusal(ConnectionRefusal why) { ++refused_[static_cast<size_t>(why)]; }
   int64_t refused(ConnectionRefusal why) const { return refused_[static_cast<size_t>(why)].load(); }
-  // How many connections gRPC has. Looks at each.
+  // How many connections there are. Looks at each that gRPC has.
   int Count();
 
  private:
@@ -140,7 +141,6 @@ class OpenConnections {
   };
   struct Beginner {
     uint64_t cookie;
-    int handle;  // a second descriptor, by which it can be ended; -1: there was none left
     placement::BootTime since;
   };
   using Beginners = std::multimap<std::string, Beginner, std::less<>>;

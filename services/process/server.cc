@@ -107,13 +107,8 @@ void SetLimits(const ServerOptions& options, grpc::ServerBuilder* builder) {
   builder->SetMaxSendMessageSize(options.message_mib_max << 20);
   builder->AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, options.streams_max);
   builder->AddChannelArgument(GRPC_ARG_MAX_METADATA_SIZE, kMetadataBytesMax);
-  // Without this setting two processes could listen on one port, and each would get some of the
-  // connections.
-  builder->AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
-  if (options.connections_max > 0) {
-    builder->AddChannelArgument(GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS,
-                                static_cast<int>(absl::ToInt64Milliseconds(options.handshake_max)));
-  }
+  builder->AddChannelArgument(GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS,
+                              static_cast<int>(absl::ToInt64Milliseconds(options.handshake_max)));
   builder->AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, kKeepaliveMilliseconds);
   builder->AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, kKeepaliveTimeoutMilliseconds);
   builder->AddChannelArgument(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 1);
@@ -290,7 +285,7 @@ class Server::Impl {
                       grpc::ServerBuilder* builder, std::vector<int>* ports) {
     for (size_t i = 0; i < ports->size(); ++i) {
       const std::string& address = options.listen[i];
-      if (options.connections_max == 0 || IsUnixSocket(address)) {
+      if (IsUnixSocket(address)) {
         builder->AddListeningPort(address, credentials, &(*ports)[i]);
         continue;
       }
@@ -343,15 +338,12 @@ absl::StatusOr<std::unique_ptr<Server>> Server::Start(const ServerOptions& optio
   if (tls != nullptr) impl->Secure(credentials, &builder);
   std::vector<int> ports(options.listen.size(), 0);
   BERTH_RETURN_IF_ERROR(impl->Listen(credentials, &builder, &ports));
-  std::unique_ptr<grpc::experimental::ExternalConnectionAcceptor> connected;
-  if (options.connections_max > 0) {
-    connected = builder.experimental().AddExternalConnectionAcceptor(
-        grpc::ServerBuilder::experimental_type::ExternalConnectionType::FROM_FD, credentials);
-  }
+  auto connected = builder.experimental().AddExternalConnectionAcceptor(
+      grpc::ServerBuilder::experimental_type::ExternalConnectionType::FROM_FD, credentials);
   impl->Offer(services, &builder);
   impl->server = builder.BuildAndStart();
   BERTH_RETURN_IF_ERROR(CheckPorts(options.listen, ports, impl->server != nullptr));
-  if (connected != nullptr) impl->acceptor.Start(std::move(connected));
+  impl->acceptor.Start(std::move(connected));
   for (size_t i = 0; i < ports.size(); ++i) {
     const std::string& address = options.listen[i];
     impl->addresses.push_back(absl::StartsWith(address, "unix:")

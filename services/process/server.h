@@ -28,10 +28,10 @@ struct ServerOptions {
   std::string address_file;         // file for the addresses, one a line; empty: no file
   int message_mib_max = 4;
   int streams_max = 1024;  // open calls of one connection
-  // Connections over TCP that may be open (Acceptor). 0: gRPC listens itself, without bounds, and the
-  // handshakes may take as long as gRPC lets them.
+  // Connections over TCP that may be open. 0: as many as the limit of open files allows, at most
+  // 20,000.
   int connections_max = 0;
-  // With connections_max: how long a new connection may send nothing, and how long its handshakes may then take: that of
+  // How long a new connection may send nothing, and how long its handshakes may then take: that of
   // TLS, and the first settings of HTTP/2.
   absl::Duration handshake_max = absl::Seconds(10);
   // With TLS: a connection that is older gets no new calls, so that clients open another one, with

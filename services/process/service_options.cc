@@ -34,10 +34,9 @@ void AddServiceOptions(ServiceOptions* options, Config* config) {
       "connection-age-max", &options->connection_age_max,
       "With TLS: a connection that is older gets no new calls, so that clients open another "
       "one with their present certificate; open calls go on");
-  config->Add(
-      "connections-max", &options->connections_max,
-      "How many connections over TCP may be open, shared by the addresses of clients; 0: no "
-      "bound");
+  config->Add("connections-max", &options->connections_max,
+              "How many connections over TCP may be open; 0: as many as the limit of open files "
+              "allows, at most 20000");
   config->Add("address-file", &options->address_file,
               "File to which to write the addresses on which gRPC is served");
   config->Add("metrics-listen", &options->metrics_listen,
@@ -135,12 +134,12 @@ void MeasureConnections(const std::shared_ptr<OpenConnections>& connections, Met
     const std::pair<const char*, ConnectionRefusal> reasons[] = {
         {"full", ConnectionRefusal::kFull},
         {"share", ConnectionRefusal::kShare},
-        {"unfinished", ConnectionRefusal::kUnfinished}};
+        {"silent", ConnectionRefusal::kSilent}};
     for (const auto& [reason, why] : reasons) {
       samples->Counter("connections_refused_total",
                        "Connections over TCP that were closed because there were too many (full), "
                        "too many of their address (share), or because they did not begin in time "
-                       "(unfinished)",
+                       "(silent)",
                        static_cast<double>(connections->refused(why)), {{"reason", reason}});
     }
   });

@@ -171,7 +171,7 @@ int Serve(const TrackerSettings& settings, const std::function<void(TrackerHost*
   absl::StatusOr<std::unique_ptr<Server>> server =
       Server::Start(options, {service.get()}, tls->get());
   if (!server.ok()) return Fail(server.status());
-  if (options.connections_max > 0) MeasureConnections((*server)->connections(), &metrics);
+  MeasureConnections((*server)->connections(), &metrics);
   if (!options.metrics_listen.empty()) {
     const absl::StatusOr<std::string> address = metrics.Listen(options.metrics_listen);
     if (!address.ok()) return Fail(address.status());

@@ -19,6 +19,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/time/clock.h"
 #include "nlohmann/json.hpp"
+#include "services/process/libraries.h"
 #include "services/tls/tls.h"
 #include "tests/bench/loading.h"
 #include "tests/fairness/child.h"
@@ -301,4 +302,7 @@ int Main(int argc, char** argv) {
 }  // namespace
 }  // namespace berth::fairness
 
-int main(int argc, char** argv) { return berth::fairness::Main(argc, argv); }
+int main(int argc, char** argv) {
+  berth::services::SetUpLibraries();  // as trackers do
+  return berth::fairness::Main(argc, argv);
+}

@@ -24,6 +24,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/time/clock.h"
 #include "nlohmann/json.hpp"
+#include "services/process/libraries.h"
 #include "services/tls/tls.h"
 #include "tests/fleet/change_watcher.h"
 #include "tests/fleet/made_up_fleet.h"
@@ -35,8 +36,9 @@
 namespace berth::fleet {
 namespace {
 
-constexpr absl::Duration kLook = absl::Milliseconds(20);  // between two looks
-constexpr absl::Duration kWarmUp = absl::Seconds(12);     // each host has sent a heartbeat by then
+// Between two looks, of which each asks all hosts.
+constexpr absl::Duration kLook = absl::Milliseconds(250);
+constexpr absl::Duration kWarmUp = absl::Seconds(12);  // each host has sent a heartbeat by then
 // Threads of gRPC, libvirt and this program. A thread per host would be many more.
 constexpr int64_t kThreadsMax = 64;
 // What is promised of 9,000 hosts with certificates.
@@ -257,4 +259,7 @@ int Main(int argc, char** argv) {
 }  // namespace
 }  // namespace berth::fleet
 
-int main(int argc, char** argv) { return berth::fleet::Main(argc, argv); }
+int main(int argc, char** argv) {
+  berth::services::SetUpLibraries();  // as trackers do
+  return berth::fleet::Main(argc, argv);
+}

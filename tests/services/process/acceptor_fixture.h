@@ -104,7 +104,6 @@ class AcceptorFixture : public ::testing::Test {
     std::filesystem::remove_all(directory_);
     std::filesystem::create_directories(directory_);
     options_.listen = {"127.0.0.1:0"};
-    options_.connections_max = 10'000;
     rlimit files = {};
     getrlimit(RLIMIT_NOFILE, &files);
     files.rlim_cur = files.rlim_max;
