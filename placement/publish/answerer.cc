@@ -1,23 +1,42 @@
 #include "placement/publish/answerer.h"
 
-#include <iterator>
+#include <limits>
+#include <optional>
 #include <utility>
 
+#include "placement/ground/check.h"
 #include "placement/ground/thread_name.h"
 
 namespace berth::placement {
 
-Answerer::Answerer() : thread_([this] { Run(); }) {}
+namespace {
+
+constexpr int64_t kQuantum = 4;       // answers that an owner gets in one of its turns
+constexpr size_t kAnswersAtOnce = 8;  // then the thread looks for calls, and for other owners
+
+}  // namespace
+
+Answerer::Answerer()
+    : answers_(std::numeric_limits<int64_t>::max(), kQuantum), thread_([this] { Run(); }) {}
 
 Answerer::~Answerer() { Stop(); }
 
 void Answerer::Append(std::vector<Answer> answers) {
-  if (answers_.empty()) {
-    answers_ = std::move(answers);
-  } else {
-    answers_.insert(answers_.end(), std::make_move_iterator(answers.begin()),
-                    std::make_move_iterator(answers.end()));
+  for (Answer& answer : answers) {
+    const Priority priority = answer.priority;
+    const std::string owner = answer.owner;
+    BERTH_CHECK(answers_.Push({owner, priority}, std::move(answer)).taken);
   }
+}
+
+std::vector<Answer> Answerer::TakeSome() {
+  std::vector<Answer> some;
+  while (some.size() < kAnswersAtOnce) {
+    std::optional<Answer> answer = answers_.Pop();
+    if (!answer) break;
+    some.push_back(*std::move(answer));
+  }
+  return some;
 }
 
 void Answerer::Post(std::vector<Answer> answers) {
@@ -84,7 +103,7 @@ void Answerer::Run() {
         changed_.Wait(&mutex_);
       }
       busy_ = true;
-      answers.swap(answers_);
+      answers = TakeSome();
       calls.swap(calls_);
     }
     for (Answer& answer : answers) answer.done(std::move(answer.decision));

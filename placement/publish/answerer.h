@@ -1,17 +1,22 @@
 // Answerer: gives answers and makes other calls, mostly on a thread of its own, so that the writer
 // can start its next batch at once.
 //
-// Owns the thread. Thread-safe. Until Stop has ended the thread, one callback runs at a time,
-// answers are given in the order of Post and Give, and calls are made in the order of Post. But an
-// answer may be given before a call that was posted earlier.
+// Owners take turns (FairQueue): to give an answer may take as long as to decide it, so an owner
+// with hundreds of answers would keep the others waiting.
+//
+// Owns the thread. Thread-safe. Until Stop has ended the thread, one callback runs at a time, the
+// answers of one owner and priority are given in the order of Post and Give, and calls are made in
+// the order of Post. Between answers and calls there is no order.
 #ifndef BERTH_PLACEMENT_PUBLISH_ANSWERER_H_
 #define BERTH_PLACEMENT_PUBLISH_ANSWERER_H_
 
+#include <string>
 #include <thread>
 #include <vector>
 
 #include "absl/functional/any_invocable.h"
 #include "placement/commands/decision.h"
+#include "placement/ground/fair_queue.h"
 #include "placement/ground/mutex.h"
 
 namespace berth::placement {
@@ -20,6 +25,9 @@ namespace berth::placement {
 struct Answer {
   absl::AnyInvocable<void(Decision)> done;
   Decision decision;
+  // As in the Flow of the command.
+  std::string owner;
+  Priority priority = Priority::kFirst;
 };
 
 class Answerer {
@@ -41,10 +49,11 @@ class Answerer {
  private:
   void Run();
   void Append(std::vector<Answer> answers) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  std::vector<Answer> TakeSome() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   Mutex mutex_;
   CondVar changed_;
-  std::vector<Answer> answers_ ABSL_GUARDED_BY(mutex_);
+  FairQueue<Answer> answers_ ABSL_GUARDED_BY(mutex_);
   std::vector<absl::AnyInvocable<void()>> calls_ ABSL_GUARDED_BY(mutex_);
   bool busy_ ABSL_GUARDED_BY(mutex_) = false;  // a callback runs, or is about to
   bool stopping_ ABSL_GUARDED_BY(mutex_) = false;

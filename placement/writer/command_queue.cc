@@ -42,11 +42,6 @@ void Pending::Return() {
   phase.compare_exchange_strong(begun, Phase::kWaiting);
 }
 
-std::optional<Answer> Pending::Settle(Decision decision) {
-  if (phase.exchange(Phase::kAnswered) == Phase::kAnswered) return std::nullopt;
-  return Answer{std::move(done), std::move(decision)};
-}
-
 namespace {
 
 Flow FlowOf(const Pending& pending) {
@@ -61,7 +56,17 @@ Flow FlowOf(const Pending& pending) {
   return {actor == kProcessActor ? absl::string_view() : actor, Priority::kFirst, pending.weight};
 }
 
+Answer AnswerTo(Pending* pending, Decision decision) {
+  const Flow flow = FlowOf(*pending);
+  return {std::move(pending->done), std::move(decision), std::string(flow.owner), flow.priority};
+}
+
 }  // namespace
+
+std::optional<Answer> Pending::Settle(Decision decision) {
+  if (phase.exchange(Phase::kAnswered) == Phase::kAnswered) return std::nullopt;
+  return AnswerTo(this, std::move(decision));
+}
 
 CommandQueue::CommandQueue(int commands_max)
     : event_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)), waiting_(commands_max, kQuantum) {
@@ -91,8 +96,10 @@ CommandQueue::Pushed CommandQueue::Push(const PendingPtr& pending, PendingPtr* p
   const MutexLock lock(&mutex_);
   if (closed_) return Pushed::kClosed;
   const bool was_empty = IsEmpty();
-  auto pushed = waiting_.Push(FlowOf(*pending), PendingPtr(pending));
+  const Flow flow = FlowOf(*pending);
+  auto pushed = waiting_.Push(flow, PendingPtr(pending));
   if (!pushed.taken) return Pushed::kFull;
+  NoteCaller(flow);
   weight_ += pending->weight;
   if (pushed.put_out) {
     weight_ -= (*pushed.put_out)->weight;
@@ -104,6 +111,19 @@ CommandQueue::Pushed CommandQueue::Push(const PendingPtr& pending, PendingPtr* p
     changed_.Signal();
   }
   return Pushed::kTaken;
+}
+
+void CommandQueue::NoteCaller(const Flow& flow) {
+  if (flow.priority != Priority::kFirst || flow.owner.empty() || flow.owner == last_caller_) return;
+  if (!last_caller_.empty()) caller_changed_ = BootNow();
+  last_caller_ = std::string(flow.owner);
+}
+
+int CommandQueue::RoomIn(int taken, int weight_max) const {
+  const MutexLock lock(&mutex_);
+  const bool is_shared = BootNow() - caller_changed_ < kSharedFor;
+  const int most = is_shared ? std::min(weight_max, kSharedWeightMax) : weight_max;
+  return std::max(most - taken, 0);
 }
 
 bool CommandQueue::IsEmpty() const { return returned_.empty() && waiting_.empty(); }
@@ -211,7 +231,7 @@ std::vector<Answer> CommandQueue::Expire(BootTime now) {
     // and from now on Begin refuses the command.
     Pending::Phase waiting = Pending::Phase::kWaiting;
     if (pending->phase.compare_exchange_strong(waiting, Pending::Phase::kAnswered)) {
-      answers.push_back({std::move(pending->done), OnlyStatus(WhyNotBegin(*pending, now))});
+      answers.push_back(AnswerTo(pending.get(), OnlyStatus(WhyNotBegin(*pending, now))));
       continue;
     }
     std::optional<Answer> answer = pending->Settle(OnlyStatus(OutcomeUnknown()));

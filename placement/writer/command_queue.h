@@ -68,7 +68,13 @@ absl::Status WhyNotBegin(const Pending& pending, BootTime now);
 
 class CommandQueue {
  public:
-  static constexpr int kQuantum = 256;  // as much as one batch takes by default
+  static constexpr int kQuantum = 16;
+  // While the calls of several callers write, a batch weighs so much at most. A batch waits for the
+  // one before it, and a command that comes meanwhile for both, so larger batches, which commit more
+  // commands in a second, would keep a caller with few commands waiting.
+  static constexpr int kSharedWeightMax = 48;
+  // For so long after the last change of the caller.
+  static constexpr absl::Duration kSharedFor = absl::Seconds(1);
 
   // The queue has room for `commands_max` commands of sessions, as many imports, as many commands of
   // the process itself (kProcessActor), and as many others.
@@ -100,6 +106,9 @@ class CommandQueue {
   void Close();
 
   int64_t size() const;
+  // How much weight a batch of the weight `taken` still takes, so that it has `weight_max`, or
+  // kSharedWeightMax if that is less and several callers write.
+  int RoomIn(int taken, int weight_max) const;
 
   // For the thread that calls Take, if it waits for the queue and for something else at once.
   // Returns whether the waiting commands weigh `weight` or more. If not, event() becomes readable
@@ -123,6 +132,7 @@ class CommandQueue {
 
  private:
   void Signal() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void NoteCaller(const Flow& flow) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   bool IsEmpty() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Removes the next command and returns it; null if there is none.
   PendingPtr TakeNext() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
@@ -133,6 +143,8 @@ class CommandQueue {
   std::deque<PendingPtr> returned_ ABSL_GUARDED_BY(mutex_);  // those that were put back
   FairQueue<PendingPtr> waiting_ ABSL_GUARDED_BY(mutex_);    // the others
   int64_t weight_ ABSL_GUARDED_BY(mutex_) = 0;               // of the commands that wait
+  std::string last_caller_ ABSL_GUARDED_BY(mutex_);          // of a call; not of a session
+  BootTime caller_changed_ ABSL_GUARDED_BY(mutex_) = -absl::InfiniteDuration();
   std::vector<PendingPtr> begun_ ABSL_GUARDED_BY(mutex_);
   int64_t armed_ ABSL_GUARDED_BY(mutex_) = 0;  // the weight that Arm was called with; 0: not armed
   bool signalled_ ABSL_GUARDED_BY(mutex_) = false;  // event_ can be read

@@ -111,12 +111,17 @@ bool ShortRoad::MayDecideAhead(const Batch& sent) {
   return !rotation_->IsDue(sent.now()) && !parts_.turns.OwnBatchWaits();
 }
 
+int ShortRoad::RoomIn(const Batch* batch) const {
+  const int taken = batch == nullptr ? 0 : batch->weight();
+  return parts_.queue.RoomIn(taken, parts_.options.batch_weight_max);
+}
+
 std::unique_ptr<Batch> ShortRoad::DecideAhead(const Batch& sent) {
   std::unique_ptr<Batch> ahead;
   if (!MayDecideAhead(sent)) return nullptr;
   CommandQueue& queue = parts_.queue;
   while (true) {
-    const int room = parts_.options.batch_weight_max - (ahead == nullptr ? 0 : ahead->weight());
+    const int room = RoomIn(ahead.get());
     const bool many_wait = queue.Arm(std::min(room, kWakeWeight));
     const absl::Duration limit = many_wait ? absl::ZeroDuration() : kIdleWaitMax;
     if (parts_.connection.database().AwaitAnswer(queue.event(), limit)) break;
@@ -130,8 +135,7 @@ std::unique_ptr<Batch> ShortRoad::DecideAhead(const Batch& sent) {
 }
 
 bool ShortRoad::AddAhead(const Batch& sent, std::unique_ptr<Batch>* ahead) {
-  const int taken = *ahead == nullptr ? 0 : (*ahead)->weight();
-  const int room = parts_.options.batch_weight_max - taken;
+  const int room = RoomIn(ahead->get());
   std::vector<PendingPtr> commands;
   const bool none_asks = parts_.intake.TakeMore(std::min(room, kLookWeight), &sent, &commands);
   if (commands.empty()) return false;
@@ -149,7 +153,7 @@ bool ShortRoad::AddAhead(const Batch& sent, std::unique_ptr<Batch>* ahead) {
   }
   // A large command would hold up the answers of `sent`, so it gets a batch of its own.
   const bool fitted = parts_.intake.DecideAll(commands, false, **ahead);
-  return fitted && none_asks && (*ahead)->weight() < parts_.options.batch_weight_max;
+  return fitted && none_asks && RoomIn(ahead->get()) > 0;
 }
 
 }  // namespace berth::placement

@@ -57,6 +57,8 @@ class ShortRoad {
   // of `sent` can be received, or when no more may be decided; in the second case makes the text of
   // the new batch's message. Returns the new batch, which may have no command; null: there is none.
   std::unique_ptr<Batch> DecideAhead(const Batch& sent);
+  // How much weight `batch`, which may be null, still takes.
+  int RoomIn(const Batch* batch) const;
   // Whether a batch may be decided before the outcome of `sent` is known. False if `sent` touches
   // more than batch_rows_max rows, or if one of these must come next: a batch for leases, a command
   // that waits for a batch of its own, the rotation of request ids, the end of the process.

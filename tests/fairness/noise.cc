@@ -45,8 +45,8 @@ constexpr int kNice = 19;
 constexpr absl::Duration kNoiseCallMax = absl::Minutes(1);
 constexpr int kClients = 64;
 // Of all clients: more than the queues of commands and of workers have room for.
-constexpr int kClaimsInFlight = 5120;
-constexpr int kSearchesInFlight = 1280;
+constexpr int kManyClaims = 5120;
+constexpr int kManySearches = 1280;
 constexpr int kExplainsInFlight = 1100;
 constexpr int kReadsInFlight = 10'000;
 constexpr int kStreamsOfConnection = 1000;
@@ -138,26 +138,35 @@ void GiveBack(int64_t first, Tally* tally, LoopOptions* loop) {
   };
 }
 
-// Half of the clients name the host, the others leave it to placement where.
-void Claims(const NoiseSettings& settings, Tally* tally) {
+// Half of the clients name the host, the others leave it to placement where. `claims_open`,
+// `searches_open`: how many they have open together.
+void MakeClaims(const NoiseSettings& settings, int claims_open, int searches_open, Tally* tally) {
   constexpr int64_t kFirstSearch = int64_t{1} << 40;
   std::mt19937_64 random{std::random_device{}()};
   LoopOptions claims =
-      LoopOf(settings, tally, "AllocationService/SetAllocations", kClaimsInFlight, kClients / 2,
+      LoopOf(settings, tally, "AllocationService/SetAllocations", claims_open, kClients / 2,
              [&](int64_t number) {
                const auto host = static_cast<int64_t>(random() % settings.hosts);
                return ClaimOn(bench::HostUuid(host), ConsumerUuid(number)).SerializeAsString();
              });
   GiveBack(0, tally, &claims);
-  LoopOptions searches =
-      LoopOf(settings, tally, "CandidateService/Claim", kSearchesInFlight, kClients / 2,
-             [&](int64_t number) {
-               return ClaimOfOne(ConsumerUuid(kFirstSearch + number)).SerializeAsString();
-             });
+  LoopOptions searches = LoopOf(
+      settings, tally, "CandidateService/Claim", searches_open, kClients / 2, [&](int64_t number) {
+        return ClaimOfOne(ConsumerUuid(kFirstSearch + number)).SerializeAsString();
+      });
   GiveBack(kFirstSearch, tally, &searches);
   std::thread second([&searches] { bench::RunLoop(searches); });
   bench::RunLoop(claims);
   second.join();
+}
+
+// Each client claims as fast as it is answered.
+void Claims(const NoiseSettings& settings, Tally* tally) {
+  MakeClaims(settings, kClients / 2, kClients / 2, tally);
+}
+// Each client has a hundred claims open.
+void ManyClaims(const NoiseSettings& settings, Tally* tally) {
+  MakeClaims(settings, kManyClaims, kManySearches, tally);
 }
 
 void Explains(const NoiseSettings& settings, Tally* tally) {
@@ -310,14 +319,15 @@ void SilentTracker(const NoiseSettings& settings, Tally* tally) {
 }
 
 using Noise = void (*)(const NoiseSettings&, Tally*);
-constexpr std::array<Noise, 6> kNoises = {Claims,  Explains, ReadsOfTheFuture,
-                                          Exports, Tracker,  SilentTracker};
+constexpr std::array<Noise, 7> kNoises = {Claims,  ManyClaims, Explains,     ReadsOfTheFuture,
+                                          Exports, Tracker,    SilentTracker};
 
 }  // namespace
 
 const std::vector<NoiseKind>& NoiseKinds() {
   static const auto* const kinds = new std::vector<NoiseKind>{
       {"claims", "scheduler/noise", "64 clients of another scheduler claim"},
+      {"many_claims", "scheduler/noise", "64 clients of another scheduler have 6,400 claims open"},
       {"explains", "reader/explains", "a reader has 1,100 calls of Explain open"},
       {"future", "reader/future", "a reader has 10,000 reads of the future open"},
       {"exports", "reader/exports", "a reader opens exports and does not read them"},

@@ -19,8 +19,8 @@ import mutants  # noqa: E402
 
 # Each load of berth-fairness with the mutants that may let it through.
 PAIRS = [
-    ("claims", "turns-ignore-owners"), ("claims", "calls-in-one-turn"), ("claims", "commands-in-one-turn"),
-    ("claims", "work-in-one-line"),
+    ("many_claims", "turns-ignore-owners"), ("many_claims", "calls-in-one-turn"), ("many_claims", "commands-in-one-turn"),
+    ("many_claims", "work-in-one-line"),
     ("explains", "claims-beside-reads"), ("explains", "no-urgent-workers"), ("explains", "work-in-one-line"),
     ("future", "room-without-share"),
     ("exports", "exports-without-share"),

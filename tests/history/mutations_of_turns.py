@@ -66,9 +66,18 @@ TURNS = [
     ("slow-handshake-keeps-its-place", "services/services_process_test",
      "OpenConnectionsTest.WhoTakesLongLosesItsPlaceOnlyIfOthersWait", [(
          "services/process/open_connections.cc",
-         "    } else if (others_wait && age >= kBeginningIfOthersWait && IsPeersTurn(beginner.handle)) {\n",
+         "    } else if (others_wait && age >= kBeginningIfOthersWait && IsPeersTurn(descriptor)) {\n",
          "    } else if (!MUTANT && others_wait && age >= kBeginningIfOthersWait &&\n"
-         "               IsPeersTurn(beginner.handle)) {\n")]),
+         "               IsPeersTurn(descriptor)) {\n")]),
+    ("answers-in-one-turn", "placement/placement_writer_test", "AnswererTest.OwnersTakeTurns", [(
+        "placement/publish/answerer.cc",
+        "    const std::string owner = answer.owner;\n",
+        "    const std::string owner = MUTANT ? std::string(\"one\") : answer.owner;\n")]),
+    ("large-batches-beside-others", "placement/placement_writer_test",
+     "CommandQueueTest.BatchesAreSmallWhileSeveralCallersWrite", [(
+         "placement/writer/command_queue.cc",
+         "  const bool is_shared = BootNow() - caller_changed_ < kSharedFor;\n",
+         "  const bool is_shared = !MUTANT && BootNow() - caller_changed_ < kSharedFor;\n")]),
     ("cancelled-reader-waits", "placement/placement_ledger_test", "AwaitingTest.WhoIsCancelledLeaves", [(
         "placement/publish/publisher.cc",
         "      if (waiter.call.cancelled && *waiter.call.cancelled) {\n",

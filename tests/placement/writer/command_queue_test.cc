@@ -88,19 +88,37 @@ TEST(CommandQueueTest, ActorsTakeTurnsAndImportsComeLater) {
   EXPECT_THAT(TakeActors(&queue), ElementsAre("a", "a", "a", "b", "admin"));
 }
 
-// In its turn an actor gets a batch of work, in one command or in many.
-TEST(CommandQueueTest, ATurnIsABatchOfWork) {
+TEST(CommandQueueTest, BatchesAreSmallWhileSeveralCallersWrite) {
+  CommandQueue queue(1000);
+  EXPECT_EQ(queue.RoomIn(0, 256), 256);
+  ASSERT_TRUE(Push(&queue, Of("a")));
+  ASSERT_TRUE(Push(&queue, Of(std::string(kProcessActor))));
+  ASSERT_TRUE(Push(&queue, Of("admin", ImportLedger())));
+  PendingPtr report = Of("tracker/1");
+  report->command.session_owner = "tracker/1";
+  ASSERT_TRUE(Push(&queue, report));
+  ASSERT_TRUE(Push(&queue, Of("a")));
+  EXPECT_EQ(queue.RoomIn(6, 256), 250);  // one caller
+  ASSERT_TRUE(Push(&queue, Of("b")));
+  EXPECT_EQ(queue.RoomIn(0, 256), CommandQueue::kSharedWeightMax);
+  EXPECT_EQ(queue.RoomIn(0, 10), 10);
+  EXPECT_EQ(queue.RoomIn(100, 256), 0);
+}
+
+// In its turn an actor gets a quantum of work, in one command or in many.
+TEST(CommandQueueTest, ATurnIsAQuantumOfWork) {
   CommandQueue queue(1000);
   const auto push = [&queue](const std::string& actor, int weight) {
     const PendingPtr pending = Heavy(weight, absl::InfiniteDuration());
     pending->command.actor = actor;
     return Push(&queue, pending);
   };
-  for (int i = 0; i < 2; ++i) ASSERT_TRUE(push("a", 256));
-  for (int i = 0; i < 200; ++i) ASSERT_TRUE(push("b", 1));
-  EXPECT_EQ(queue.Take(256, absl::ZeroDuration()).size(), 1U);
-  ASSERT_TRUE(push("a", 256));
-  std::vector<std::string> expected(200, "b");
+  constexpr int kQuantum = CommandQueue::kQuantum;
+  for (int i = 0; i < 2; ++i) ASSERT_TRUE(push("a", kQuantum));
+  for (int i = 0; i < kQuantum - 2; ++i) ASSERT_TRUE(push("b", 1));
+  EXPECT_EQ(queue.Take(kQuantum, absl::ZeroDuration()).size(), 1U);
+  ASSERT_TRUE(push("a", kQuantum));
+  std::vector<std::string> expected(kQuantum - 2, "b");
   expected.insert(expected.end(), 2, "a");
   EXPECT_EQ(TakeActors(&queue), expected);
 }
