@@ -95,10 +95,13 @@ class FairLine {
   }
 
   int64_t size() const { return size_; }
+  // The weight of the heaviest owner's entries, without the process itself.
+  int64_t heaviest() const { return by_weight_.empty() ? 0 : std::get<0>(*by_weight_.rbegin()); }
   bool empty() const { return size_ == 0; }
 
  private:
   static constexpr size_t kIdleMax = 64;
+  static constexpr size_t kSpareMax = 4096;
 
   using Items = std::list<Item>;
   struct Owner;
@@ -158,6 +161,7 @@ class FairLine {
   Item Remove(Owner* owner, typename Items::iterator at) {
     Item item = std::exchange(*at, Item());
     spare_.splice(spare_.end(), owner->items, at);
+    if (spare_.size() > kSpareMax) spare_.pop_back();
     Resize(owner, -1, -item.weight);
     if (owner->items.empty()) Forget(owner);
     return item;

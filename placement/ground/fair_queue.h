@@ -82,6 +82,10 @@ class FairQueue {
     return size;
   }
   bool empty() const { return size() == 0; }
+  // The weight of the heaviest owner's entries of this priority (FairLine).
+  int64_t heaviest(Priority priority) const {
+    return lines_[static_cast<size_t>(priority)].heaviest();
+  }
 
  private:
   using Line = FairLine<Entry>;

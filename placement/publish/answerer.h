@@ -6,7 +6,8 @@
 //
 // Owns the thread. Thread-safe. Until Stop has ended the thread, one callback runs at a time, the
 // answers of one owner and priority are given in the order of Post and Give, and calls are made in
-// the order of Post. Between answers and calls there is no order.
+// the order of Post. Between answers and calls there is no order: all calls that have been posted are
+// made after a few answers.
 #ifndef BERTH_PLACEMENT_PUBLISH_ANSWERER_H_
 #define BERTH_PLACEMENT_PUBLISH_ANSWERER_H_
 

@@ -41,9 +41,10 @@ enum class LedgerRoads { kByHistory, kLong, kShortFirst };
 
 struct LedgerOptions {
   std::string database_url;
-  int queue_max = 4096;        // how many commands may wait (CommandQueue)
-  int batch_weight_max = 256;  // commands are taken for a batch until they weigh this (WeightOf)
-  int batch_rows_max = 2000;   // how many table rows a batch may touch if it is not large (turns.h)
+  int queue_max = 4096;  // how many commands may wait (CommandQueue)
+  // Commands are taken for a batch until they weigh this (WeightOf), or less (CommandQueue::RoomIn).
+  int batch_weight_max = 256;
+  int batch_rows_max = 2000;  // how many table rows a batch may touch if it is not large (turns.h)
   // One call of Intake::DecideAll takes no more commands when it has decided reports with so many
   // bytes of facts, or when it has lasted so long.
   int64_t batch_facts_bytes_max = int64_t{4} << 20;

@@ -114,14 +114,16 @@ CommandQueue::Pushed CommandQueue::Push(const PendingPtr& pending, PendingPtr* p
 }
 
 void CommandQueue::NoteCaller(const Flow& flow) {
-  if (flow.priority != Priority::kFirst || flow.owner.empty() || flow.owner == last_caller_) return;
+  if (flow.priority != Priority::kFirst || flow.owner.empty()) return;
+  if (waiting_.heaviest(Priority::kFirst) >= kSharedWeightMax) flooded_ = BootNow();
+  if (flow.owner == last_caller_) return;
   if (!last_caller_.empty()) caller_changed_ = BootNow();
   last_caller_ = std::string(flow.owner);
 }
 
-int CommandQueue::RoomIn(int taken, int weight_max) const {
+int CommandQueue::RoomIn(int taken, int weight_max, BootTime now) const {
   const MutexLock lock(&mutex_);
-  const bool is_shared = BootNow() - caller_changed_ < kSharedFor;
+  const bool is_shared = now - std::min(caller_changed_, flooded_) < kSharedFor;
   const int most = is_shared ? std::min(weight_max, kSharedWeightMax) : weight_max;
   return std::max(most - taken, 0);
 }

@@ -69,12 +69,13 @@ absl::Status WhyNotBegin(const Pending& pending, BootTime now);
 class CommandQueue {
  public:
   static constexpr int kQuantum = 16;
-  // While the calls of several callers write, a batch weighs so much at most. A batch waits for the
-  // one before it, and a command that comes meanwhile for both, so larger batches, which commit more
-  // commands in a second, would keep a caller with few commands waiting.
+  // While one caller floods and others write, too, a batch takes no more commands when it weighs so
+  // much. A batch waits for the one before it, and a command that comes meanwhile for both, so larger
+  // batches, which commit more commands in a second, would keep a caller with few commands waiting.
+  // A caller floods if so much of his waits.
   static constexpr int kSharedWeightMax = 48;
-  // For so long after the last change of the caller.
-  static constexpr absl::Duration kSharedFor = absl::Seconds(1);
+  // How long a flood counts, and a change of the caller.
+  static constexpr absl::Duration kSharedFor = absl::Seconds(10);
 
   // The queue has room for `commands_max` commands of sessions, as many imports, as many commands of
   // the process itself (kProcessActor), and as many others.
@@ -106,9 +107,9 @@ class CommandQueue {
   void Close();
 
   int64_t size() const;
-  // How much weight a batch of the weight `taken` still takes, so that it has `weight_max`, or
-  // kSharedWeightMax if that is less and several callers write.
-  int RoomIn(int taken, int weight_max) const;
+  // How much weight a batch of the weight `taken` still takes: until `weight_max`, or until
+  // kSharedWeightMax if that is less, one caller floods and others write, too.
+  int RoomIn(int taken, int weight_max, BootTime now) const;
 
   // For the thread that calls Take, if it waits for the queue and for something else at once.
   // Returns whether the waiting commands weigh `weight` or more. If not, event() becomes readable
@@ -145,6 +146,7 @@ class CommandQueue {
   int64_t weight_ ABSL_GUARDED_BY(mutex_) = 0;               // of the commands that wait
   std::string last_caller_ ABSL_GUARDED_BY(mutex_);          // of a call; not of a session
   BootTime caller_changed_ ABSL_GUARDED_BY(mutex_) = -absl::InfiniteDuration();
+  BootTime flooded_ ABSL_GUARDED_BY(mutex_) = -absl::InfiniteDuration();
   std::vector<PendingPtr> begun_ ABSL_GUARDED_BY(mutex_);
   int64_t armed_ ABSL_GUARDED_BY(mutex_) = 0;  // the weight that Arm was called with; 0: not armed
   bool signalled_ ABSL_GUARDED_BY(mutex_) = false;  // event_ can be read

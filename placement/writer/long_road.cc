@@ -96,7 +96,7 @@ void LongRoad::Decide(const std::vector<PendingPtr>& commands, Batch& batch) {
 }
 
 void LongRoad::FillUp(Batch& batch) {
-  const int room = parts_.queue.RoomIn(batch.weight(), parts_.options.batch_weight_max);
+  const int room = parts_.queue.RoomIn(batch.weight(), parts_.options.batch_weight_max, BootNow());
   // The comparison of request ids always fails while the log is empty.
   const bool log_is_empty = batch.base()->position().revision.number == 0;
   if (!parts_.roads.MayFillUp() || room <= 0 || log_is_empty) return;

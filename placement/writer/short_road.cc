@@ -113,7 +113,7 @@ bool ShortRoad::MayDecideAhead(const Batch& sent) {
 
 int ShortRoad::RoomIn(const Batch* batch) const {
   const int taken = batch == nullptr ? 0 : batch->weight();
-  return parts_.queue.RoomIn(taken, parts_.options.batch_weight_max);
+  return parts_.queue.RoomIn(taken, parts_.options.batch_weight_max, BootNow());
 }
 
 std::unique_ptr<Batch> ShortRoad::DecideAhead(const Batch& sent) {

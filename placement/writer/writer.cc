@@ -92,7 +92,7 @@ std::vector<PendingPtr> Writer::BeginTurn() {
     case Turn::kShared:
       break;
   }
-  return parts_.queue.Take(parts_.queue.RoomIn(0, options_.batch_weight_max),
+  return parts_.queue.Take(parts_.queue.RoomIn(0, options_.batch_weight_max, BootNow()),
                            shared_waits ? absl::ZeroDuration() : leases_.IdleWait());
 }
 

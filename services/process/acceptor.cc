@@ -36,6 +36,8 @@ constexpr int kEventsAtOnce = 256;
 constexpr absl::Duration kLookStep = absl::Milliseconds(100);
 constexpr absl::Duration kLookStepIfOthersWait = absl::Milliseconds(10);
 constexpr absl::Duration kWaitForDescriptors = absl::Milliseconds(50);
+// A client sends at once when it is connected. Else it would be closed for the next one of a flood.
+constexpr absl::Duration kSilentLeast = absl::Milliseconds(20);
 constexpr uint32_t kEnded = EPOLLRDHUP | EPOLLHUP | EPOLLERR;
 constexpr uint64_t kStopId = 0;  // then the listeners, by their place; then the connections
 
@@ -250,11 +252,13 @@ bool Acceptor::CloseOldestSilent(Origin origin, ConnectionRefusal why) {
       if (found == silent_by_origin_.end() || found->first.first != origin) return false;
       oldest = found->second;
     }
-    if (!HasSent(oldest->descriptor)) {
-      Refuse(oldest, ConnectionRefusal::kSilent);
-      return true;
+    if (HasSent(oldest->descriptor)) {
+      LetWait(oldest);  // before its event has come
+      continue;
     }
-    LetWait(oldest);  // before its event has come
+    if (BootNow() - oldest->since < kSilentLeast) return false;
+    Refuse(oldest, ConnectionRefusal::kSilent);
+    return true;
   }
   return false;
 }
@@ -271,7 +275,7 @@ void Acceptor::LetWait(Line::iterator at) {
   silent_by_origin_.erase({at->peer.origin, at->id});
   Line& line = waiting_[at->peer.origin];
   line.splice(line.end(), silent_, at);
-  (void)Watch(EPOLL_CTL_MOD, at->descriptor, EPOLLRDHUP, at->id);
+  if (!Watch(EPOLL_CTL_MOD, at->descriptor, EPOLLRDHUP, at->id)) Close(at);
 }
 
 Acceptor::Newcomer Acceptor::Take(Line::iterator at) {
@@ -296,7 +300,12 @@ void Acceptor::Close(Line::iterator at) {
 
 void Acceptor::Look(BootTime now) {
   while (!silent_.empty() && now - silent_.front().since >= connections_->bounds().handshake_max) {
-    Refuse(silent_.begin(), ConnectionRefusal::kSilent);
+    // The thread may have stood still, so that it has not heard of what was sent.
+    if (HasSent(silent_.front().descriptor)) {
+      LetWait(silent_.begin());
+    } else {
+      Refuse(silent_.begin(), ConnectionRefusal::kSilent);
+    }
   }
   const bool others_wait = !waiting_.empty();
   connections_->LookAtBeginning(now, others_wait);

@@ -3,8 +3,8 @@
 // A connection stays here until it has sent something, so that silent ones cost a descriptor and
 // little else. Then it waits for its turn to begin: addresses take turns. If there are too many
 // connections (OpenConnections), the oldest silent one is closed for a new one: if the address has
-// used up its share, its own oldest one, else the oldest of all. If none is silent, the new one is
-// closed. The peer sees an end of the connection.
+// used up its share, its own oldest one, else the oldest of all. If none has been silent for a
+// moment, the new one is closed. The peer sees an end of the connection.
 //
 // gRPC's own listeners accept without bounds, and stop listening for good when the process has no
 // descriptor left for a connection. This one waits until there is one.

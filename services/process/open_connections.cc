@@ -27,7 +27,8 @@ constexpr int kBeginningLeast = 64;
 // About as many as two processors do in a second.
 constexpr int kBeginningMost = 256;
 // Of the files that a process may open, an eighth is for other things than connections, but not more
-// than this: the database, libvirt, the log, the metrics.
+// than kOtherFilesMost: the database, libvirt, the log, the metrics.
+constexpr int64_t kOtherFilesLeast = 32;
 constexpr int64_t kOtherFilesMost = 512;
 constexpr int kOriginsSharing = 10;
 constexpr absl::Duration kBeginningIfOthersWait = absl::Seconds(1);
@@ -42,7 +43,7 @@ int BeginningFor(int64_t connections) {
 
 int64_t FilesFor(int64_t connections) {
   // An eighth of all files is a seventh of the rest.
-  return connections + std::min(kOtherFilesMost, connections / 7 + 1);
+  return connections + std::clamp(connections / 7 + 1, kOtherFilesLeast, kOtherFilesMost);
 }
 
 // The cookie of the socket `descriptor`; 0 if it is none.
@@ -74,7 +75,8 @@ absl::StatusOr<ConnectionBounds> ConnectionBoundsFor(int connections_max, int64_
                                                    ", but must be 0 to ", kConnectionsMost,
                                                    "; 0 means as many as the files allow"));
   }
-  const int64_t most = std::max<int64_t>(files - std::min(kOtherFilesMost, files / 8), 1);
+  const int64_t others = std::clamp(files / 8, kOtherFilesLeast, kOtherFilesMost);
+  const int64_t most = std::max<int64_t>(files - others, 1);
   ConnectionBounds bounds;
   bounds.connections_max = connections_max;
   if (connections_max == 0) {

@@ -7,7 +7,8 @@
 // when it matters.
 //
 // A connection comes, and the Acceptor has it. It begins when gRPC gets it. It has begun when it makes
-// its first call, or when gRPC has not closed it for want of a handshake.
+// its first call, when gRPC has not closed it for want of a handshake, or after a second if others
+// wait.
 #ifndef BERTH_SERVICES_PROCESS_OPEN_CONNECTIONS_H_
 #define BERTH_SERVICES_PROCESS_OPEN_CONNECTIONS_H_
 
@@ -87,7 +88,7 @@ class Places {
 
 // Why a connection is closed that gRPC would have kept.
 enum class ConnectionRefusal {
-  kFull,    // there are connections_max already, and none is silent
+  kFull,    // there are connections_max already, or the kernel has no memory for one more
   kShare,   // those of its address use up the share of the address
   kSilent,  // it sent nothing in time, or others came while it was silent
 };

@@ -127,10 +127,10 @@ void MeasureConnections(const std::shared_ptr<OpenConnections>& connections, Met
     samples->Gauge("connections", "Connections over TCP that are open", connections->Count());
     samples->Gauge("connections_max", "How many connections over TCP there may be",
                    connections->bounds().connections_max);
-    samples->Gauge("connections_beginning",
-                   "Connections over TCP that have made no call yet, and are younger than a "
-                   "handshake may take",
-                   connections->beginning());
+    samples->Gauge(
+        "connections_beginning",
+        "Connections over TCP that are at their handshakes, or wait for their first call",
+        connections->beginning());
     const std::pair<const char*, ConnectionRefusal> reasons[] = {
         {"full", ConnectionRefusal::kFull},
         {"share", ConnectionRefusal::kShare},
@@ -138,8 +138,7 @@ void MeasureConnections(const std::shared_ptr<OpenConnections>& connections, Met
     for (const auto& [reason, why] : reasons) {
       samples->Counter("connections_refused_total",
                        "Connections over TCP that were closed because there were too many (full), "
-                       "too many of their address (share), or because they did not begin in time "
-                       "(silent)",
+                       "too many of their address (share), or because they sent nothing (silent)",
                        static_cast<double>(connections->refused(why)), {{"reason", reason}});
     }
   });

@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 """Measures loads with placement as it is, and with a bound taken away that keeps such a load from harming others.
 
+`many_claims` does not keep the promise with its bounds, either: compare it with `none`.
 The bounds are mutants of tests/history/mutations_of_turns.py. All figures are those of one build, that of the mutants.
 
 usage: without_bounds.py [--seconds N] [--hosts N] [--only LOAD/MUTANT,...] [--program PATH]
@@ -49,7 +50,7 @@ def measure(program, placement, load, mutant, arguments):
 def line(load, mutant, told, verdict):
     bad = {kind: told[kind]["refused"] + told[kind]["failed"] for kind in ("claims", "health", "reads", "exports", "log_ins")}
     words = ", ".join(f"{count} of {told[kind]['calls']} {kind}" for kind, count in bad.items() if count)
-    return (f"{load:9} {mutant:22} {told['claims']['p99_ms']:9.1f} {told['health']['max_ms']:9.1f} "
+    return (f"{load:11} {mutant:22} {told['claims']['p99_ms']:9.1f} {told['health']['max_ms']:9.1f} "
             f"{told['log_ins']['max_ms']:9.1f}  {'kept' if verdict['kept'] else 'broken':7} {words}")
 
 
@@ -64,7 +65,7 @@ def main():
     pairs = [pair for pair in PAIRS if not only or pair in only]
     placement = build()
     os.makedirs(mutants.COPY / "fairness", exist_ok=True)
-    print(f"{'load':9} {'without':22} {'p99 ms':>9} {'health ms':>9} {'log-in ms':>9}  promise refused or failed")
+    print(f"{'load':11} {'without':22} {'p99 ms':>9} {'health ms':>9} {'log-in ms':>9}  promise refused or failed")
     for load in dict.fromkeys(load for load, _ in pairs):
         for mutant in ["none", *(mutant for other, mutant in pairs if other == load)]:
             print(line(load, mutant, *measure(arguments.program, placement, load, mutant, arguments)), flush=True)

@@ -74,10 +74,10 @@ TURNS = [
         "    const std::string owner = answer.owner;\n",
         "    const std::string owner = MUTANT ? std::string(\"one\") : answer.owner;\n")]),
     ("large-batches-beside-others", "placement/placement_writer_test",
-     "CommandQueueTest.BatchesAreSmallWhileSeveralCallersWrite", [(
+     "CommandQueueTest.BatchesAreSmallBesideAFlood", [(
          "placement/writer/command_queue.cc",
-         "  const bool is_shared = BootNow() - caller_changed_ < kSharedFor;\n",
-         "  const bool is_shared = !MUTANT && BootNow() - caller_changed_ < kSharedFor;\n")]),
+         "  const bool is_shared = now - std::min(caller_changed_, flooded_) < kSharedFor;\n",
+         "  const bool is_shared = !MUTANT && now - std::min(caller_changed_, flooded_) < kSharedFor;\n")]),
     ("cancelled-reader-waits", "placement/placement_ledger_test", "AwaitingTest.WhoIsCancelledLeaves", [(
         "placement/publish/publisher.cc",
         "      if (waiter.call.cancelled && *waiter.call.cancelled) {\n",

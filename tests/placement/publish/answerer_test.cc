@@ -59,6 +59,23 @@ TEST_F(AnswererTest, OwnersTakeTurns) {
   EXPECT_THAT(given, Contains("honest"));
 }
 
+TEST_F(AnswererTest, WhoComesLaterWaitsForAFewAnswers) {
+  Hold();
+  std::vector<Answer> answers;
+  answers.push_back(AnswerOf("flood", "first"));
+  answers.back().done = [this](const Decision&) {
+    std::vector<Answer> late;
+    late.push_back(AnswerOf("honest", "honest"));
+    answerer_.Give(std::move(late));  // posts it: a callback runs
+  };
+  for (int i = 0; i < 1000; ++i) answers.push_back(AnswerOf("flood", "flood"));
+  answerer_.Post(std::move(answers));
+  std::vector<std::string> given = Release();
+  EXPECT_EQ(given.size(), 1001U);
+  given.resize(30);
+  EXPECT_THAT(given, Contains("honest"));
+}
+
 TEST_F(AnswererTest, AnOwnerIsAnsweredInOrderAndSessionsComeLater) {
   Hold();
   std::vector<Answer> answers;

@@ -88,21 +88,31 @@ TEST(CommandQueueTest, ActorsTakeTurnsAndImportsComeLater) {
   EXPECT_THAT(TakeActors(&queue), ElementsAre("a", "a", "a", "b", "admin"));
 }
 
-TEST(CommandQueueTest, BatchesAreSmallWhileSeveralCallersWrite) {
+TEST(CommandQueueTest, BatchesAreSmallBesideAFlood) {
+  constexpr int kFlood = CommandQueue::kSharedWeightMax;
   CommandQueue queue(1000);
-  EXPECT_EQ(queue.RoomIn(0, 256), 256);
+  const auto room = [&queue](int taken, int weight_max, absl::Duration later = absl::Seconds(1)) {
+    return queue.RoomIn(taken, weight_max, BootNow() + later);
+  };
   ASSERT_TRUE(Push(&queue, Of("a")));
+  ASSERT_TRUE(Push(&queue, Of("b")));
+  EXPECT_EQ(room(0, 256), 256);  // nobody floods
+  for (int i = 0; i < kFlood; ++i) ASSERT_TRUE(Push(&queue, Of("a")));
+  EXPECT_EQ(room(0, 256), kFlood);
+  EXPECT_EQ(room(0, 10), 10);
+  EXPECT_EQ(room(100, 256), 0);
+  EXPECT_EQ(room(6, 256, CommandQueue::kSharedFor), 250);  // long ago
+}
+
+TEST(CommandQueueTest, BatchesAreLargeIfOneCallerWritesAlone) {
+  CommandQueue queue(1000);
+  for (int i = 0; i < 100; ++i) ASSERT_TRUE(Push(&queue, Of("a")));
   ASSERT_TRUE(Push(&queue, Of(std::string(kProcessActor))));
   ASSERT_TRUE(Push(&queue, Of("admin", ImportLedger())));
   PendingPtr report = Of("tracker/1");
   report->command.session_owner = "tracker/1";
   ASSERT_TRUE(Push(&queue, report));
-  ASSERT_TRUE(Push(&queue, Of("a")));
-  EXPECT_EQ(queue.RoomIn(6, 256), 250);  // one caller
-  ASSERT_TRUE(Push(&queue, Of("b")));
-  EXPECT_EQ(queue.RoomIn(0, 256), CommandQueue::kSharedWeightMax);
-  EXPECT_EQ(queue.RoomIn(0, 10), 10);
-  EXPECT_EQ(queue.RoomIn(100, 256), 0);
+  EXPECT_EQ(queue.RoomIn(0, 256, BootNow()), 256);
 }
 
 // In its turn an actor gets a quantum of work, in one command or in many.

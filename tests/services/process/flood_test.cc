@@ -68,7 +68,6 @@ TEST_P(FloodTest, KeepsNoHonestClientOut) {
   EXPECT_GT(connections().refused(ConnectionRefusal::kSilent) +
                 connections().refused(ConnectionRefusal::kShare),
             0);
-  EXPECT_LE(connections().beginning(), 64);
 }
 
 // All that may begin have sent the first message of a handshake, and then nothing.
@@ -85,6 +84,7 @@ TEST_F(AcceptorFixture, ASlowHandshakeMakesWayForWhoWaits) {
   const absl::Duration took = Check(Client().get());
   EXPECT_GT(took, absl::Milliseconds(300));  // it had to wait
   EXPECT_LT(took, absl::Seconds(15));
+  for (const RawConnection& one : slow) EXPECT_FALSE(one.IsClosed());
 }
 
 INSTANTIATE_TEST_SUITE_P(Floods, FloodTest,
