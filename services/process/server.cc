@@ -51,7 +51,6 @@ constexpr int kPingIntervalMinMilliseconds = 20'000;
 // heartbeat fits into the first size; a connection that sends claims without a pause soon has tens
 // of KiB. gRPC uses this setting only without its experiment of fixed chunks; see libraries.cc.
 constexpr int kFirstReadBytes = 1024;
-constexpr int kTlsFrameBytes = 4096;
 // Together with the time that a call gets to end itself it is less than a second.
 constexpr absl::Duration kSweepStep = absl::Milliseconds(200);
 
@@ -263,8 +262,6 @@ class Server::Impl {
     builder->AddChannelArgument(
         GRPC_ARG_MAX_CONNECTION_AGE_MS,
         static_cast<int>(absl::ToInt64Milliseconds(options.connection_age_max)));
-    // Each connection keeps a buffer for one frame of TLS, which is 16 KiB if nothing is said.
-    builder->AddChannelArgument(GRPC_ARG_TSI_MAX_FRAME_SIZE, kTlsFrameBytes);
     // Open calls go on: they are ended by their certificate, with a reason.
     builder->AddChannelArgument(GRPC_ARG_MAX_CONNECTION_AGE_GRACE_MS, INT_MAX);
     sweeping = std::make_unique<Loop>("calls", [this] {

@@ -24,7 +24,6 @@
 #include "services/tls/listener.h"
 #include "services/tls/peer_verifier.h"
 #include "services/tls/refused_handshake.h"
-#include "services/tls/small_connections.h"
 
 namespace berth::services {
 namespace {
@@ -189,7 +188,6 @@ Tls::~Tls() = default;
 absl::StatusOr<std::unique_ptr<Tls>> Tls::Open(const TlsSettings& settings, CertificateUse use,
                                                Tell tell, Tell tell_of_peers) {
   BERTH_RETURN_IF_ERROR(CheckWhole(settings));
-  KeepConnectionsSmall();
   if (tell_of_peers == nullptr) tell_of_peers = tell;
   auto impl =
       std::make_unique<Impl>(settings, std::move(use), std::move(tell), std::move(tell_of_peers));
