@@ -24,6 +24,11 @@ std::shared_ptr<grpc::Channel> Uplink::OpenChannel(const Options& options) {
   // before the lease that placement keeps for the tracker expires.
   arguments.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, 30000);
   arguments.SetInt(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, 10000);
+  // When placement comes back, thousands of trackers connect at once. A handshake that waits for
+  // those of others should not be begun anew, and after failures a tracker should not wait for the
+  // two minutes that gRPC lets it wait.
+  arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, 30000);  // for how long an attempt may last
+  arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 20000);
   // Without this, channels to one target share a connection.
   arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
   // Placement limits the sizes of its messages by an option that the tracker does not know.
