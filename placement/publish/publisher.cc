@@ -12,7 +12,7 @@
 namespace berth::placement {
 namespace {
 
-constexpr size_t kRecentMax = 32;
+constexpr size_t kRecentMax = 8;
 // At most this many old states wait for FreeOld.
 constexpr size_t kOldMax = 32;
 
