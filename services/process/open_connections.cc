@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <iterator>
 #include <utility>
 
 #include "absl/status/status.h"
@@ -209,13 +210,11 @@ void OpenConnections::LookAtBeginning(BootTime now, bool others_wait) {
     if (CookieOf(descriptor) != beginner.cookie) {
       at = Settle(at);
       Forget(beginner.cookie);
-    } else if (age >= bounds_.handshake_max + kTimerDelayMax) {
-      at = Settle(at);
-    } else if (others_wait && age >= kBeginningIfOthersWait && IsPeersTurn(descriptor)) {
-      at = Settle(at);
-    } else {
-      ++at;
+      continue;
     }
+    const bool is_over = age >= bounds_.handshake_max + kTimerDelayMax;
+    const bool makes_way = others_wait && age >= kBeginningIfOthersWait && IsPeersTurn(descriptor);
+    at = is_over || makes_way ? Settle(at) : std::next(at);
   }
 }
 

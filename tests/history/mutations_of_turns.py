@@ -66,9 +66,8 @@ TURNS = [
     ("slow-handshake-keeps-its-place", "services/services_process_test",
      "OpenConnectionsTest.WhoTakesLongLosesItsPlaceOnlyIfOthersWait", [(
          "services/process/open_connections.cc",
-         "    } else if (others_wait && age >= kBeginningIfOthersWait && IsPeersTurn(descriptor)) {\n",
-         "    } else if (!MUTANT && others_wait && age >= kBeginningIfOthersWait &&\n"
-         "               IsPeersTurn(descriptor)) {\n")]),
+         "    at = is_over || makes_way ? Settle(at) : std::next(at);\n",
+         "    at = is_over || (makes_way && !MUTANT) ? Settle(at) : std::next(at);\n")]),
     ("answers-in-one-turn", "placement/placement_writer_test", "AnswererTest.OwnersTakeTurns", [(
         "placement/publish/answerer.cc",
         "    const std::string owner = answer.owner;\n",
