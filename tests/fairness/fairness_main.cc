@@ -17,6 +17,7 @@
 #include "CLI/CLI.hpp"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/string_view.h"
 #include "absl/time/clock.h"
 #include "nlohmann/json.hpp"
 #include "services/process/libraries.h"
@@ -35,7 +36,7 @@ using Json = nlohmann::ordered_json;
 
 constexpr char kAlone[] = "alone";
 constexpr char kAll[] = "all";
-constexpr char kBeyond[] = "many_claims";  // no part of kAll, which has `claims`
+constexpr absl::string_view kBeyond = "many_claims";  // no part of kAll, which has `claims`
 // What is promised.
 constexpr double kTimesAlone = 3;
 constexpr double kClaimMs = 15;

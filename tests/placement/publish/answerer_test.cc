@@ -22,6 +22,11 @@ class AnswererTest : public ::testing::Test {
                   Priority priority = Priority::kFirst) {
     return {[this, name](const Decision&) { given_.push_back(name); }, Decision(), owner, priority};
   }
+  // A thousand answers of one owner, after `first`.
+  std::vector<Answer> FloodAfter(std::vector<Answer> first = {}) {
+    for (int i = 0; i < 1000; ++i) first.push_back(AnswerOf("flood", "flood"));
+    return first;
+  }
   // Makes the answering thread wait until Release.
   void Hold() {
     const auto begun = std::make_shared<absl::Notification>();
@@ -45,11 +50,7 @@ class AnswererTest : public ::testing::Test {
 
 TEST_F(AnswererTest, OwnersTakeTurns) {
   Hold();
-  for (int i = 0; i < 1000; ++i) {
-    std::vector<Answer> one;
-    one.push_back(AnswerOf("flood", "flood"));
-    answerer_.Post(std::move(one));
-  }
+  answerer_.Post(FloodAfter());
   std::vector<Answer> late;
   late.push_back(AnswerOf("honest", "honest"));
   answerer_.Post(std::move(late));
@@ -68,8 +69,7 @@ TEST_F(AnswererTest, WhoComesLaterWaitsForAFewAnswers) {
     late.push_back(AnswerOf("honest", "honest"));
     answerer_.Give(std::move(late));  // posts it: a callback runs
   };
-  for (int i = 0; i < 1000; ++i) answers.push_back(AnswerOf("flood", "flood"));
-  answerer_.Post(std::move(answers));
+  answerer_.Post(FloodAfter(std::move(answers)));
   std::vector<std::string> given = Release();
   EXPECT_EQ(given.size(), 1001U);
   given.resize(30);
@@ -87,9 +87,7 @@ TEST_F(AnswererTest, AnOwnerIsAnsweredInOrderAndSessionsComeLater) {
 
 TEST_F(AnswererTest, ACallDoesNotWaitForAllAnswers) {
   Hold();
-  std::vector<Answer> answers;
-  for (int i = 0; i < 1000; ++i) answers.push_back(AnswerOf("flood", "flood"));
-  answerer_.Post(std::move(answers));
+  answerer_.Post(FloodAfter());
   answerer_.Post([this] { given_.emplace_back("call"); });
   std::vector<std::string> given = Release();
   given.resize(20);
