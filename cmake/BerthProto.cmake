@@ -79,7 +79,7 @@ function(berth_proto_library)
 
   if(sources)
     add_library(${arg_NAME} STATIC ${sources})
-    target_include_directories(${arg_NAME} SYSTEM PUBLIC ${out})
+    target_include_directories(${arg_NAME} SYSTEM PUBLIC $<BUILD_INTERFACE:${out}>)
     target_compile_options(${arg_NAME} PRIVATE -w -fno-sanitize=all)
     # Two files of messages define the same private names; files of stubs do not.
     if(NOT arg_GRPC)

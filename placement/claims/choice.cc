@@ -53,13 +53,11 @@ bool Stands(const State& now, const Choice& choice, const CandidateRequest& quer
   const ProviderId root = choice.candidate.root;
   if (scope.only && root != *scope.only) return false;
   if (scope.without.contains(root)) return false;
-  if (query.exclude_stale_roots && NodeIsStale(now, root)) return false;
+  if (query.exclude_stale_roots && now.fleet().IsStale(root)) return false;
   std::vector<TreePtr> trees;
   for (const TreePtr& then : choice.trees) {
     TreePtr tree = now.FindTree(then->root_id());
-    if (!tree || tree->shape != then->shape || !NodeIsInService(now, then->root_id())) {
-      return false;
-    }
+    if (!tree || tree->shape != then->shape || now.fleet().IsRetired(then->root_id())) return false;
     trees.push_back(std::move(tree));
   }
   return std::all_of(choice.candidate.allocations.begin(), choice.candidate.allocations.end(),

@@ -44,8 +44,9 @@ absl::Status CheckConsumers(const State& state, const PlaceClaims& command) {
                    items);
 }
 
-// RECORD_CONFLICT, which names every instance that is to get a record and has one. Then UUID_IN_USE
-// for the first instance whose uuid is that of a migration.
+// RECORD_CONFLICT, which names every instance that is to get a record and has one. Then, for the
+// first instance that has the fault, UUID_IN_USE if its uuid is that of a migration, and what
+// CheckMembership refuses.
 absl::Status CheckRecords(const State& state, const PlaceClaims& command) {
   std::vector<FaultItem> items;
   std::string message;
@@ -66,7 +67,14 @@ absl::Status CheckRecords(const State& state, const PlaceClaims& command) {
   }
   BERTH_RETURN_IF_ERROR(
       RefuseAll(absl::StatusCode::kAborted, "RECORD_CONFLICT", std::move(message), items));
-  return in_use;
+  BERTH_RETURN_IF_ERROR(in_use);
+  for (size_t m = 0; m < command.members.size(); ++m) {
+    const InstancePtr& instance = command.members[m].instance;
+    if (instance == nullptr) continue;
+    BERTH_RETURN_IF_ERROR(
+        CheckMembership(state, nullptr, *instance, FieldOf(command, m, "instance.group_uuid")));
+  }
+  return absl::OkStatus();
 }
 
 }  // namespace
@@ -74,7 +82,8 @@ absl::Status CheckRecords(const State& state, const PlaceClaims& command) {
 // Finds a candidate for each member, gives it to the member's consumer, and creates the record of
 // the member's instance, for all members or for none. Refuses, in this order: a malformed command;
 // query by query, what FindCandidates refuses (P-175); CONSUMER_GENERATION_CONFLICT;
-// RECORD_CONFLICT; UUID_IN_USE; NO_CANDIDATE or SEARCH_BUDGET_EXCEEDED.
+// RECORD_CONFLICT; UUID_IN_USE; SERVER_GROUP_NOT_FOUND; FOREIGN_SERVER_GROUP; NO_CANDIDATE or
+// SEARCH_BUDGET_EXCEEDED.
 absl::StatusOr<Outcome> Decide(const State& state, const PlaceClaims& command,
                                const RuleContext& context) {
   BERTH_RETURN_IF_ERROR(CheckForm(command));

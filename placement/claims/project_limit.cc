@@ -43,6 +43,16 @@ class ProjectCheck {
     }
   }
 
+  // The command is about the server group.
+  void StandsGroup(ServerGroupId id, std::string field) {
+    const ServerGroupPtr group = FindGroup(state_.records(), id);
+    if (group == nullptr || projects_.contains(group->project)) return;
+    const std::string message =
+        absl::StrCat(field, ": server group ", id.ToString(),
+                     " belongs to a project for which the caller may not write");
+    standing_.Add({{"server_group", id.ToString()}, {"field", std::move(field)}}, message);
+  }
+
   absl::Status status() const {
     BERTH_RETURN_IF_ERROR(said_.status());
     return standing_.status();
@@ -152,6 +162,26 @@ bool Note(ProjectCheck& check, const EndMove& command) {
                "instance.project_id");
   }
   check.Stands("migration", command.migration.uuid, "migration_uuid");
+  return true;
+}
+bool Note(ProjectCheck& check, const SetServerGroup& command) {
+  check.Says("server_group", command.group.id.uuid, command.group.project, "group.project_id");
+  check.StandsGroup(command.group.id, "group.uuid");
+  return true;
+}
+bool Note(ProjectCheck& check, const UpdateServerGroupMembers& command) {
+  check.StandsGroup(command.group, "group_uuid");
+  for (size_t i = 0; i < command.add.size(); ++i) {
+    check.Stands("instance", command.add[i].uuid, absl::StrCat("add_instance_uuids[", i, "]"));
+  }
+  for (size_t i = 0; i < command.remove.size(); ++i) {
+    check.Stands("instance", command.remove[i].uuid,
+                 absl::StrCat("remove_instance_uuids[", i, "]"));
+  }
+  return true;
+}
+bool Note(ProjectCheck& check, const DeleteServerGroup& command) {
+  check.StandsGroup(command.group, "group_uuid");
   return true;
 }
 bool Note(ProjectCheck&, const FindRequest&) { return true; }

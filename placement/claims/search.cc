@@ -77,10 +77,15 @@ ConsumerAllocations AllocationsOf(const Catalog& catalog, const ClaimMember& mem
 
 ClaimSearch::ClaimSearch(const State& state, const PlaceClaims& claims, int choices_max,
                          int64_t steps_max)
-    : state_(state), claims_(claims), choices_max_(choices_max), budget_(steps_max) {}
+    : state_(state),
+      claims_(claims),
+      choices_max_(choices_max),
+      budget_(steps_max),
+      groups_(state, claims) {}
 
 absl::StatusOr<std::vector<Candidate>> ClaimSearch::Place() {
   GiveBack();
+  budget_.Charge(groups_.Tally(now(), kStepsOfClaim, kStepsOfTree));
   std::vector<Candidate> placed;
   const std::optional<State> before = changed_;
   absl::Status status = PlaceAll(placed);
@@ -107,19 +112,22 @@ absl::Status ClaimSearch::PlaceEach(std::optional<ProviderId> under,
   found_.clear();
   SearchScope scope;
   scope.only = under;
+  GroupScopes groups = groups_;
   for (int member = 0; member < static_cast<int>(claims_.members.size()); ++member) {
-    if (const Choice* choice = StandingChoice(member, scope)) {
+    const std::vector<SearchScope> scopes = groups.ScopesOf(member, scope);
+    if (const Choice* choice = StandingChoice(member, scopes)) {
       took_choice_ = true;
       placed.push_back(choice->candidate);
       found_.push_back({*choice});
     } else {
-      BERTH_ASSIGN_OR_RETURN(SearchResult found, Find(member, scope, choices_max_));
+      BERTH_ASSIGN_OR_RETURN(SearchResult found, Find(member, scopes, choices_max_));
       std::vector<Choice>& choices = found_.emplace_back();
       for (Candidate& candidate : found.candidates) {
         choices.push_back(ChoiceOf(now(), std::move(candidate)));
       }
       placed.push_back(choices.front().candidate);
     }
+    groups.Place(member, HostsOf(now(), placed.back()));
     if (claims_.affinity == MemberAffinity::kDifferentRoots) {
       scope.without.insert(placed.back().root);
     }
@@ -129,6 +137,13 @@ absl::Status ClaimSearch::PlaceEach(std::optional<ProviderId> under,
 }
 
 absl::Status ClaimSearch::PlaceUnderOneRoot(std::vector<Candidate>& placed) {
+  if (groups_.AreTooManyForOneHost()) return NothingFits(0);
+  const std::vector<SearchScope> scopes = groups_.ScopesOf(0, {});
+  for (const SearchScope& scope : scopes) {
+    if (scope.only && TryUnder(*scope.only, placed)) return absl::OkStatus();
+  }
+  if (scopes.empty()) return NothingFits(0);
+  if (scopes.front().only) return budget_.is_spent() ? GaveUp(0) : NothingFits(0);
   SumWanted();
   std::set<ProviderId> tried;
   if (use_choices_ && !claims_.choices.empty() && !claims_.choices[0].empty()) {
@@ -137,7 +152,7 @@ absl::Status ClaimSearch::PlaceUnderOneRoot(std::vector<Candidate>& placed) {
     tried.insert(chosen);
   }
   for (int64_t limit = kRootsAtFirst;; limit *= kRootsGrowth) {
-    BERTH_ASSIGN_OR_RETURN(const SearchResult found, FindRootsOf(0, limit));
+    BERTH_ASSIGN_OR_RETURN(const SearchResult found, FindRootsOf(0, scopes.front(), limit));
     for (const Candidate& candidate : found.candidates) {
       if (!tried.insert(candidate.root).second) continue;
       if (TryUnder(candidate.root, placed)) return absl::OkStatus();
@@ -176,7 +191,8 @@ void ClaimSearch::SumWanted() {
 
 bool ClaimSearch::TryUnder(ProviderId root, std::vector<Candidate>& placed) {
   if (!CouldHoldAll(root)) return false;
-  budget_.Charge(StepsOfChunks(state_));  // for the copy of the state
+  // For the copies of the state and of the groups.
+  budget_.Charge(StepsOfChunks(state_) + groups_.copy_steps());
   std::optional<State> before = changed_;
   if (PlaceEach(root, placed).ok()) return true;
   changed_ = std::move(before);
@@ -192,7 +208,7 @@ bool ClaimSearch::CouldHoldAll(ProviderId root) {
   });
 }
 
-const Choice* ClaimSearch::StandingChoice(int member, const SearchScope& scope) {
+const Choice* ClaimSearch::StandingChoice(int member, const std::vector<SearchScope>& scopes) {
   if (!use_choices_ || member >= static_cast<int>(claims_.choices.size())) return nullptr;
   const Strategy strategy = claims_.order.strategy;
   const bool by_shares = strategy == Strategy::kSpread || strategy == Strategy::kPack;
@@ -201,7 +217,10 @@ const Choice* ClaimSearch::StandingChoice(int member, const SearchScope& scope) 
   int64_t best_worth = 0;
   for (const Choice& choice : claims_.choices[member]) {
     budget_.Charge(kStepsOfTree * static_cast<int64_t>(choice.trees.size()));
-    if (!Stands(now(), choice, claims_.members[member].query, scope)) continue;
+    const auto stands = [&](const SearchScope& scope) {
+      return Stands(now(), choice, claims_.members[member].query, scope);
+    };
+    if (std::none_of(scopes.begin(), scopes.end(), stands)) continue;
     // If nothing is left of the budget to compare choices, the first choice that fits is taken.
     if (!by_shares || budget_.is_spent()) return best == nullptr ? &choice : best;
     if (!order) order = OrderOf(member);
@@ -231,16 +250,22 @@ CandidateRequest ClaimSearch::RequestOf(int member) const {
   return request;
 }
 
-absl::StatusOr<SearchResult> ClaimSearch::Find(int member, const SearchScope& scope,
+absl::StatusOr<SearchResult> ClaimSearch::Find(int member, const std::vector<SearchScope>& scopes,
                                                int64_t limit) {
-  return Pay(member, limit, [&](const CandidateRequest& request, const SearchBudget& budget) {
-    return FindCandidates(now(), request, budget, scope);
-  });
+  absl::StatusOr<SearchResult> found = NothingFits(member);
+  for (const SearchScope& scope : scopes) {
+    found = Pay(member, limit, [&](const CandidateRequest& request, const SearchBudget& budget) {
+      return FindCandidates(now(), request, budget, scope);
+    });
+    if (found.ok() || !absl::IsFailedPrecondition(found.status())) break;
+  }
+  return found;
 }
 
-absl::StatusOr<SearchResult> ClaimSearch::FindRootsOf(int member, int64_t limit) {
+absl::StatusOr<SearchResult> ClaimSearch::FindRootsOf(int member, const SearchScope& scope,
+                                                      int64_t limit) {
   return Pay(member, limit, [&](const CandidateRequest& request, const SearchBudget& budget) {
-    return FindRoots(now(), request, budget);
+    return FindRoots(now(), request, budget, scope);
   });
 }
 
@@ -259,8 +284,17 @@ absl::StatusOr<SearchResult> ClaimSearch::Pay(int member, int64_t limit, SearchF
   }
   budget_.Charge(found->steps);
   if (!found->candidates.empty()) return found;
-  return Refused(member, Refuse(absl::StatusCode::kFailedPrecondition, "NO_CANDIDATE",
-                                "the query fits under no root: Explain tells what is missing"));
+  return NothingFits(member);
+}
+
+absl::Status ClaimSearch::NothingFits(int member) const {
+  const ServerGroupPtr& group = groups_.GroupOf(member);
+  const std::string why =
+      group == nullptr
+          ? "the query fits under no root: Explain tells what is missing"
+          : absl::StrCat("the query fits under no root that server group ", group->id.ToString(),
+                         " allows: Explain tells what is missing, if any root is allowed");
+  return Refused(member, Refuse(absl::StatusCode::kFailedPrecondition, "NO_CANDIDATE", why));
 }
 
 absl::Status ClaimSearch::GaveUp(int member) const {

@@ -5,13 +5,17 @@
 // choices for each member. Then the rule runs it under the ledger's lock, over the state of the
 // batch: for each member it takes the best choice that still fits, and searches again only if no
 // choice fits. Whatever the members hold before the command counts as free. Pure: the same state
-// and command give the same candidates. Used by one thread, for one command. The state and the
-// command must outlive the search.
+// and command give the same candidates.
+//
+// A member of a server group is placed only where the group allows it, beside the members that are
+// placed already and those that the search has placed (group_scopes.h). Used by one thread, for one
+// command. The state and the command must outlive the search.
 //
 // Invariants:
 //   1. `budget_` only falls, and all work is charged to it: a plan when it is made (Pay, OrderOf,
-//      SumWanted), a copy of the state (TryUnder), a tree that is looked at (CouldHoldAll,
-//      StandingChoice), a claim (Take), and the steps of each search (Pay).
+//      SumWanted), the hosts of groups (Place), a copy of the state and of groups (TryUnder), a tree
+//      that is looked at (CouldHoldAll, StandingChoice), a claim (Take), and the steps of each search
+//      (Pay).
 //   2. Once `budget_` is spent, no search and no second attempt begins, and no further root is
 //      tried. A choice that fits is then taken without comparing it with the other choices, so the
 //      remaining work is at most one look at each choice.
@@ -28,6 +32,7 @@
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "placement/claims/group_scopes.h"
 #include "placement/commands/command.h"
 #include "placement/ground/check.h"
 #include "placement/search/plan.h"
@@ -87,18 +92,21 @@ class ClaimSearch {
   // Returns false if the tree of `root` has less free than `wanted_`: then not all members can fit.
   bool CouldHoldAll(ProviderId root);
 
-  // The best of the member's choices that still fit; null if none fits.
-  const Choice* StandingChoice(int member, const SearchScope& scope);
+  // The best of the member's choices that still fit within one of the scopes; null if none fits.
+  const Choice* StandingChoice(int member, const std::vector<SearchScope>& scopes);
   PlannedOrder OrderOf(int member);
   CandidateRequest RequestOf(int member) const;
-  absl::StatusOr<SearchResult> Find(int member, const SearchScope& scope, int64_t limit);
-  absl::StatusOr<SearchResult> FindRootsOf(int member, int64_t limit);
+  // Searches one scope after the other, until one has a candidate.
+  absl::StatusOr<SearchResult> Find(int member, const std::vector<SearchScope>& scopes,
+                                    int64_t limit);
+  absl::StatusOr<SearchResult> FindRootsOf(int member, const SearchScope& scope, int64_t limit);
   // Runs `search` for the request of `member` with the rest of the budget, and charges the steps of
   // the search to the budget.
   absl::StatusOr<SearchResult> Pay(int member, int64_t limit, SearchFor search);
   // Returns `status`, and adds what is at fault: the consumer of `member`, or a field of its query.
   absl::Status Refused(int member, const absl::Status& status) const;
-  // The refusal SEARCH_BUDGET_EXCEEDED for `member`.
+  // The refusals NO_CANDIDATE and SEARCH_BUDGET_EXCEEDED for `member`.
+  absl::Status NothingFits(int member) const;
   absl::Status GaveUp(int member) const;
 
   // Removes all old allocations of the members from now(), the state that the search works on.
@@ -113,6 +121,7 @@ class ClaimSearch {
   ClaimBudget budget_;
   bool use_choices_ = true;
   bool took_choice_ = false;
+  GroupScopes groups_;               // before any member is placed
   std::vector<ClassAmount> wanted_;  // by all members together, if they must be under one root
   std::optional<State> changed_;     // now(), if it differs from `state_`
   std::vector<std::vector<Choice>> found_;

@@ -7,7 +7,6 @@
 #ifndef BERTH_PLACEMENT_COMMANDS_COMMAND_H_
 #define BERTH_PLACEMENT_COMMANDS_COMMAND_H_
 
-#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -16,10 +15,12 @@
 
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
+#include "placement/commands/aggregate.h"
 #include "placement/commands/daily_left.h"
 #include "placement/commands/import.h"
 #include "placement/commands/record.h"
 #include "placement/commands/record_write.h"
+#include "placement/commands/server_group.h"
 #include "placement/state/tree.h"
 #include "placement/values/allocation_fault.h"
 #include "placement/values/candidate.h"
@@ -52,9 +53,8 @@ struct DeleteProvider {
 // --- inventories (P-82..P-96) ---
 struct SetInventories {
   ProviderId provider;
-  std::optional<Generation>
-      expected_generation;  // required (P-96): absent is refused with GENERATION_REQUIRED
-  std::vector<NamedInventory> inventories;  // empty: deletes all
+  std::optional<Generation> expected_generation;  // required (P-96), or GENERATION_REQUIRED
+  std::vector<NamedInventory> inventories;        // empty: deletes all
 };
 struct CreateInventory {
   ProviderId provider;
@@ -367,7 +367,8 @@ using CommandBody =
                  RegisterService, MarkService, UpdateService, DeleteService, ReleaseEvacuated,
                  RepairAllocations, ApplyReport, CreateNode, RetireNode, MoveNode, DeleteNode,
                  SetInstance, DeleteInstance, CreateMigration, UpdateMigration, EndMove,
-                 WriteRecords, SetFormat, ImportLedger, FindRequest>;
+                 WriteRecords, SetServerGroup, UpdateServerGroupMembers, DeleteServerGroup,
+                 SetAggregate, DeleteAggregate, SetFormat, ImportLedger, FindRequest>;
 
 // The call that a command came from. It is kept with the answer under a request id, so that a
 // repeated request gets the same reply.

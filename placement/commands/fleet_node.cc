@@ -81,8 +81,6 @@ NodeRecordPtr FindNode(const State& state, ProviderId id) {
   return found == nullptr ? nullptr : *found;
 }
 
-bool HoldsLease(const ServiceRecord& service) { return service.up && !service.forced_down; }
-
 absl::Status TrackerNotFound(const std::string& host) {
   return Refuse(absl::StatusCode::kNotFound, "HOST_NOT_FOUND",
                 absl::StrCat("there is no tracker on a host named ", host),

@@ -24,10 +24,6 @@ ServicePtr FindService(const State& state, absl::string_view host, absl::string_
 // The node whose root provider is `id`, or null.
 NodeRecordPtr FindNode(const State& state, ProviderId id);
 
-// Whether the service is up and no operator forced it down. While this is true, no other process
-// may take over the service's host (T-291, T-298).
-bool HoldsLease(const ServiceRecord& service);
-
 // NOT_FOUND / HOST_NOT_FOUND for the field `host`.
 absl::Status TrackerNotFound(const std::string& host);
 

@@ -8,9 +8,11 @@
 #include <vector>
 
 #include "absl/time/time.h"
+#include "placement/values/aggregate.h"
 #include "placement/values/change.h"
 #include "placement/values/fleet.h"
 #include "placement/values/instance.h"
+#include "placement/values/server_group.h"
 #include "placement/values/types.h"
 
 namespace berth::placement {
@@ -56,6 +58,16 @@ struct ImportedNode {
   NodeRecord node;
   ImportedTimes times;
 };
+struct ImportedAggregate {
+  RecordNumber record = 0;
+  Aggregate aggregate;  // its generation and its times are ignored
+  ImportedTimes times;
+};
+struct ImportedServerGroup {
+  RecordNumber record = 0;
+  ServerGroup group;  // its generation and its times are ignored
+  ImportedTimes times;
+};
 struct ImportedInstance {
   RecordNumber record = 0;
   InstanceRecord instance;  // its generation and its times, except deleted_at, are ignored
@@ -74,7 +86,9 @@ struct ImportLedger {
   std::vector<ImportedConsumer> consumers;
   std::vector<ImportedService> services;
   std::vector<ImportedNode> nodes;
-  std::vector<ImportedInstance> instances;
+  std::vector<ImportedAggregate> aggregates;
+  std::vector<ImportedServerGroup> groups;
+  std::vector<ImportedInstance> instances;    // of these groups, or of groups in the ledger
   std::vector<ImportedMigration> migrations;  // of these instances, or of instances in the ledger
   bool require_empty = false;                 // refuse unless the ledger has only standard names
   bool validate_only = false;
@@ -99,6 +113,10 @@ struct ImportLedger {
           return visit(services);
         case EntityKind::kNode:
           return visit(nodes);
+        case EntityKind::kAggregate:
+          return visit(aggregates);
+        case EntityKind::kServerGroup:
+          return visit(groups);
         case EntityKind::kInstance:
           return visit(instances);
         case EntityKind::kMigration:

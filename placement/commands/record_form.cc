@@ -29,7 +29,7 @@ void BodySize(Faults& faults, absl::string_view path, size_t bytes) {
                           kRecordBytesMax, " bytes together"));
 }
 
-// RECORD_CONFLICT. `what`: "instance" or "migration". None: no record.
+// RECORD_CONFLICT. `what`: "instance", "migration", "server_group" or "aggregate". None: no record.
 absl::Status GenerationConflict(const std::string& what, const std::string& id,
                                 std::optional<Generation> expected,
                                 std::optional<Generation> actual) {
@@ -43,6 +43,17 @@ absl::Status GenerationConflict(const std::string& what, const std::string& id,
   }
   return Refuse(absl::StatusCode::kAborted, "RECORD_CONFLICT", message,
                 {{{what, id}, {"expected", text(expected)}, {"actual", text(actual)}}});
+}
+
+// RECORD_CONFLICT unless `record` has the expected generation. None and null mean: no record.
+template <typename Record>
+absl::Status CompareGeneration(const std::string& what, const std::string& id,
+                               std::optional<Generation> expected,
+                               const std::shared_ptr<const Record>& record) {
+  std::optional<Generation> actual;
+  if (record != nullptr) actual = record->generation;
+  if (expected == actual) return absl::OkStatus();
+  return GenerationConflict(what, id, expected, actual);
 }
 
 // The `deleted_at` of an instance whose vm_state becomes `vm_state`; none if it is not deleted.
@@ -130,15 +141,22 @@ absl::Status UuidOfInstance(MigrationId id, const std::string& field) {
 
 absl::Status CheckGeneration(InstanceId id, std::optional<Generation> expected,
                              const InstancePtr& record) {
-  std::optional<Generation> actual;
-  if (record != nullptr) actual = record->generation;
-  if (expected == actual) return absl::OkStatus();
-  return GenerationConflict("instance", id.ToString(), expected, actual);
+  return CompareGeneration("instance", id.ToString(), expected, record);
 }
 
 absl::Status CheckGeneration(Generation expected, const MigrationRecord& record) {
   if (expected == record.generation) return absl::OkStatus();
   return GenerationConflict("migration", record.id.ToString(), expected, record.generation);
+}
+
+absl::Status CheckGeneration(ServerGroupId id, std::optional<Generation> expected,
+                             const ServerGroupPtr& group) {
+  return CompareGeneration("server_group", id.ToString(), expected, group);
+}
+
+absl::Status CheckGeneration(AggregateId id, std::optional<Generation> expected,
+                             const AggregatePtr& aggregate) {
+  return CompareGeneration("aggregate", id.ToString(), expected, aggregate);
 }
 
 InstancePtr StoredInstance(const InstanceRecord& record, const InstancePtr& before,

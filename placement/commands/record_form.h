@@ -9,8 +9,10 @@
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
 #include "placement/commands/outcome.h"
+#include "placement/values/aggregate.h"
 #include "placement/values/faults.h"
 #include "placement/values/instance.h"
+#include "placement/values/server_group.h"
 
 namespace berth::placement {
 
@@ -41,6 +43,10 @@ absl::Status UuidOfInstance(MigrationId id, const std::string& field);
 absl::Status CheckGeneration(InstanceId id, std::optional<Generation> expected,
                              const InstancePtr& record);
 absl::Status CheckGeneration(Generation expected, const MigrationRecord& record);
+absl::Status CheckGeneration(ServerGroupId id, std::optional<Generation> expected,
+                             const ServerGroupPtr& group);
+absl::Status CheckGeneration(AggregateId id, std::optional<Generation> expected,
+                             const AggregatePtr& aggregate);
 
 // The record that the ledger stores for `record`, which a caller gave. `before`: the record that it
 // replaces; null: it is new.

@@ -27,6 +27,7 @@ enum class ConstraintKind {
   kSameSubtree,
   kSeparateSubtrees,
   kCombination,
+  kForbiddenRoots,
 };
 
 // One constraint of a request.

@@ -69,9 +69,10 @@ bool Funnel::RootPasses(const FunnelStep& step, const Tree& tree) const {
       return HasOneOf(root, step.traits) != step.forbids;
     case ConstraintKind::kRootAggregates:
       return IsInNoneOf(root, step.aggregates.front()) == step.forbids;
+    case ConstraintKind::kForbiddenRoots:
+      return !IsForbiddenRoot(plan_.root, root.id);
     default:
-      return NodeIsInService(state_, root.id) &&
-             (!plan_.exclude_stale_roots || !NodeIsStale(state_, root.id));
+      return NodeMayServe(state_, root.id, plan_.exclude_stale_roots);
   }
 }
 

@@ -74,6 +74,7 @@ std::vector<std::string> Funnel::TraitNames(const std::vector<TraitId>& traits) 
 }
 
 void Funnel::ListRootSteps() {
+  if (!plan_.root.forbidden_roots.empty()) Add(ConstraintKind::kForbiddenRoots);
   for (const std::vector<TraitId>& term : plan_.root.required) {
     FunnelStep& step = Add(ConstraintKind::kRootTraits);
     step.traits = term;

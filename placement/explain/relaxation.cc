@@ -77,6 +77,9 @@ std::optional<CandidateRequest> RelaxedBy(const FunnelStep& step, CandidateReque
     case ConstraintKind::kRootAggregates:
       EraseOfRoot(step, request);
       return request;
+    case ConstraintKind::kForbiddenRoots:
+      request.forbidden_roots.clear();
+      return request;
     case ConstraintKind::kStaleness:
       if (!request.exclude_stale_roots) return std::nullopt;
       request.exclude_stale_roots = false;

@@ -60,10 +60,11 @@ using ProviderId =
     Id<struct ProviderKind>;  // a resource provider; a node has the id of its root provider
 using ConsumerId =
     Id<struct ConsumerKind>;  // an instance, a migration, or whatever holds allocations
-using AggregateId = Id<struct AggregateKind>;  // an aggregate has no other properties (P-22)
+using AggregateId = Id<struct AggregateKind>;  // providers name any (P-22); some have a name
 using InstanceId = Id<struct InstanceKind>;    // the guest and the consumer have the same uuid
 using MigrationId = Id<struct MigrationKind>;  // the consumer of the move has the same uuid
-using BatchId = Id<struct BatchKind>;          // one committed batch of the ledger
+using ServerGroupId = Id<struct ServerGroupKind>;
+using BatchId = Id<struct BatchKind>;  // one committed batch of the ledger
 
 }  // namespace berth::placement
 

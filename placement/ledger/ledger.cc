@@ -77,7 +77,7 @@ Ledger::Ledger(const LedgerOptions& options, StatePtr first, const std::optional
         " has revision ", lost->revision.number, " of epoch ", lost->revision.epoch,
         ", the database ", newest.number, " of epoch ", newest.epoch));
   }
-  for (const std::string& fault : UnreadableRecords(publisher_->Newest()->records())) {
+  for (const std::string& fault : UnreadableRecords(*publisher_->Newest())) {
     health_->Tell(fault);
   }
   writer_->Start();

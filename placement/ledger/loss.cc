@@ -57,6 +57,10 @@ class Comparison {
         return Records(kind, a_.services(), b_.services());
       case EntityKind::kNode:
         return Records(kind, a_.nodes(), b_.nodes());
+      case EntityKind::kAggregate:
+        return Records(kind, a_.aggregates().by_id(), b_.aggregates().by_id());
+      case EntityKind::kServerGroup:
+        return Records(kind, a_.records().groups(), b_.records().groups());
       case EntityKind::kInstance:
         return Records(kind, a_.records().instances(), b_.records().instances());
       case EntityKind::kMigration:
@@ -109,7 +113,8 @@ class Comparison {
     return same_facts && a == b;
   }
 
-  // The uuid of a record: a service, a node, an instance or a migration.
+  // The uuid of a record: a service, a node, an aggregate, a server group, an instance or
+  // a migration.
   template <typename Record>
   static std::string KeyOf(const Record& record) {
     return record.id.ToString();

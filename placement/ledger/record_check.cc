@@ -82,7 +82,7 @@ bool Has(const Fields& fields, int number) {
 }
 
 // The numbers of the fields of a record's message that its index has.
-constexpr int kInstanceNumbers[] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 14, 15, 16};
+constexpr int kInstanceNumbers[] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 14, 15, 16, 21};
 constexpr int kFlavorField = 10;
 constexpr int kFlavorNumbers[] = {1, 2, 3, 4, 5, 6};
 constexpr int kMigrationNumbers[] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13};
@@ -144,6 +144,12 @@ std::string ReadFault(const InstanceRecord& instance) {
 std::string ReadFault(const MigrationRecord& migration) {
   return migration.status == kUnreadable ? "cannot be read" : "";
 }
+std::string ReadFault(const ServerGroup& group) {
+  return group.project.empty() ? "cannot be read" : "";
+}
+std::string ReadFault(const Aggregate& aggregate) {
+  return aggregate.name.empty() ? "cannot be read" : "";
+}
 
 // Say why the record is faulty; empty: it is not.
 std::string FaultOf(const InstanceRecord& instance) {
@@ -175,9 +181,12 @@ std::string FaultOf(const MigrationRecord& migration) {
   return HasAny(*body, kMigrationNumbers) ? "has a field of its index in its body" : "";
 }
 
+std::string FaultOf(const ServerGroup& group) { return ReadFault(group); }
+std::string FaultOf(const Aggregate& aggregate) { return ReadFault(aggregate); }
+
 // One text for each record of which `fault_of` says something.
 template <typename FaultOfRecord>
-std::vector<std::string> TextsOf(const Records& records, FaultOfRecord fault_of) {
+std::vector<std::string> TextsOf(const State& state, FaultOfRecord fault_of) {
   std::vector<std::string> faults;
   const auto add = [&](absl::string_view kind, const auto& record) {
     if (faults.size() >= kFaultsMax) return false;
@@ -188,6 +197,11 @@ std::vector<std::string> TextsOf(const Records& records, FaultOfRecord fault_of)
     }
     return true;
   };
+  state.aggregates().by_id().ForEach(
+      [&](AggregateId, const AggregatePtr& aggregate) { return add("aggregate", aggregate); });
+  const Records& records = state.records();
+  records.groups().ForEach(
+      [&](ServerGroupId, const ServerGroupPtr& group) { return add("server group", group); });
   records.instances().ForEach(
       [&](InstanceId, const InstancePtr& record) { return add("instance", record); });
   records.migrations().ForEach(
@@ -195,22 +209,34 @@ std::vector<std::string> TextsOf(const Records& records, FaultOfRecord fault_of)
   return faults;
 }
 
-// The numbers of the fields that are times. Those of instances and migrations are not the same.
+// The numbers of the fields that are times. Each kind of record has its own.
 constexpr int kInstanceTimes[] = {14, 15, 16};
 constexpr int kMigrationTimes[] = {9, 10};
+constexpr int kGroupTimes[] = {8, 9};
+constexpr int kAggregateTimes[] = {5, 6};
 // The fields of the flavor are told with this added to their numbers.
 constexpr int kFlavorAt = 1000;
 
 // Tells fields as `<number>=<value>`, with semicolons between, in one order. Of a long text there is only the digest.
 class FieldText {
  public:
-  // Number and Text leave out a field without a value, as a message does.
+  // Number, Text and Id leave out a field without a value, as a message does.
   FieldText& Number(int field, int64_t value) { return value == 0 ? *this : Add(field, value); }
   FieldText& Text(int field, absl::string_view value) {
     return value.empty() ? *this : AddText(field, value);
   }
-  FieldText& Id(int field, const std::optional<ProviderId>& id) {
+  template <typename IdType>
+  FieldText& Id(int field, const std::optional<IdType>& id) {
     return Text(field, id ? id->ToString() : "");
+  }
+  // An entry of a map of texts.
+  FieldText& Entry(int field, const std::string& key, const std::string& value) {
+    Fields entry;
+    entry.AddLengthDelimited(1, key);
+    entry.AddLengthDelimited(2, value);
+    std::string bytes;
+    entry.SerializeToString(&bytes);
+    return AddText(field, bytes);
   }
   FieldText& Micros(int field, absl::Time time) { return Add(field, absl::ToUnixMicros(time)); }
   // Adds all fields of a message. `times`: the numbers of those that are times. `flavor`: the number
@@ -267,12 +293,12 @@ class FieldText {
 
 }  // namespace
 
-std::vector<std::string> UnreadableRecords(const Records& records) {
-  return TextsOf(records, [](const auto& record) { return ReadFault(record); });
+std::vector<std::string> UnreadableRecords(const State& state) {
+  return TextsOf(state, [](const auto& record) { return ReadFault(record); });
 }
 
-std::vector<std::string> FaultyRecords(const Records& records) {
-  return TextsOf(records, [](const auto& record) { return FaultOf(record); });
+std::vector<std::string> FaultyRecords(const State& state) {
+  return TextsOf(state, [](const auto& record) { return FaultOf(record); });
 }
 
 std::string TextOf(const InstanceRecord& instance) {
@@ -288,6 +314,7 @@ std::string TextOf(const InstanceRecord& instance) {
   text.Number(kFlavorAt + 6, instance.flavor.swap_mib);
   text.Micros(14, instance.created_at).Micros(15, instance.updated_at);
   if (instance.deleted_at) text.Micros(16, *instance.deleted_at);
+  text.Id(21, instance.group);
   return text.All(instance.body, kInstanceTimes, kFlavorField).Take();
 }
 
@@ -303,12 +330,36 @@ std::string TextOf(const MigrationRecord& migration) {
   return text.All(migration.body, kMigrationTimes, 0).Take();
 }
 
+std::string TextOf(const ServerGroup& group) {
+  FieldText text;
+  text.Text(1, group.id.ToString()).Number(2, group.generation.value);
+  text.Text(3, group.name).Text(4, group.project).Text(5, group.user);
+  text.Number(6, static_cast<int>(group.policy)).Number(7, group.max_server_per_host.value_or(0));
+  return text.Micros(8, group.created_at).Micros(9, group.updated_at).Take();
+}
+
+std::string TextOf(const Aggregate& aggregate) {
+  FieldText text;
+  text.Text(1, aggregate.id.ToString()).Number(2, aggregate.generation.value);
+  text.Text(3, aggregate.name);
+  for (const auto& [key, value] : aggregate.metadata) text.Entry(4, key, value);
+  return text.Micros(5, aggregate.created_at).Micros(6, aggregate.updated_at).Take();
+}
+
 std::string StoredInstanceText(absl::string_view content) {
   return FieldText().All(content, kInstanceTimes, kFlavorField).Take();
 }
 
 std::string StoredMigrationText(absl::string_view content) {
   return FieldText().All(content, kMigrationTimes, 0).Take();
+}
+
+std::string StoredServerGroupText(absl::string_view content) {
+  return FieldText().All(content, kGroupTimes, 0).Take();
+}
+
+std::string StoredAggregateText(absl::string_view content) {
+  return FieldText().All(content, kAggregateTimes, 0).Take();
 }
 
 }  // namespace berth::placement

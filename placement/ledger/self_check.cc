@@ -52,7 +52,7 @@ class Checker {
     ForEachEntityKind([&](EntityKind kind) {
       if (status.ok()) status = Entities(kind);
     });
-    for (const std::string& fault : FaultyRecords(state_.records())) Find("a record", fault);
+    for (const std::string& fault : FaultyRecords(state_)) Find("a record", fault);
     return status.ok() ? Head() : status;
   }
 
@@ -73,6 +73,12 @@ class Checker {
         return Services();
       case EntityKind::kNode:
         return Nodes();
+      case EntityKind::kAggregate:
+        return Records("an aggregate", 4, state_.aggregates().by_id(),
+                       ContentText<StoredAggregateText>);
+      case EntityKind::kServerGroup:
+        return Records("a server group", 3, state_.records().groups(),
+                       ContentText<StoredServerGroupText>);
       case EntityKind::kInstance:
         return Records("an instance", 1, state_.records().instances(),
                        ContentText<StoredInstanceText>);

@@ -59,7 +59,10 @@ constexpr TableRule kRules[] = {
      "THEN h.next_class_id ELSE h.next_trait_id END"},
     {"a migration of an instance that has no record",
      "SELECT id FROM record WHERE kind = 2 AND NOT EXISTS (SELECT 1 FROM record i "
-     "WHERE i.id = record.instance AND i.kind = 1)"},
+     "WHERE i.id = record.part_of AND i.kind = 1)"},
+    {"a member of a server group that does not exist",
+     "SELECT id FROM record WHERE kind = 1 AND part_of IS NOT NULL AND NOT EXISTS "
+     "(SELECT 1 FROM record g WHERE g.id = record.part_of AND g.kind = 3)"},
     {"the log has a gap",
      "SELECT concat_ws(' ', 'before revision', revision) FROM (SELECT revision, epoch, "
      "previous_batch_id, ledger_time, command_count, lag(revision) OVER w AS last_revision, "

@@ -10,6 +10,8 @@ namespace {
 // The bytes that std::make_shared adds to the value: two counters and a pointer to a function
 // table.
 constexpr size_t kSharedBytes = 16;
+// The bytes that std::map adds to an entry: three pointers and a colour.
+constexpr size_t kMapNodeBytes = 32;
 
 template <typename T>
 size_t SharedBlock(const std::shared_ptr<const T>& value) {
@@ -66,6 +68,22 @@ struct Counter {
     return bytes;
   }
   size_t operator()(const NodeRemoved&) const { return 0; }
+  size_t operator()(const AggregatePut& put) const {
+    const Aggregate& aggregate = *put.aggregate;
+    size_t bytes = SharedBlock(put.aggregate) + BlockBytes(aggregate.name);
+    for (const auto& entry : aggregate.metadata) {
+      bytes += BlockBytes(sizeof(entry) + kMapNodeBytes) + BlockBytes(entry.first) +
+               BlockBytes(entry.second);
+    }
+    return bytes;
+  }
+  size_t operator()(const AggregateRemoved&) const { return 0; }
+  size_t operator()(const ServerGroupPut& put) const {
+    const ServerGroup& group = *put.group;
+    return SharedBlock(put.group) + BlockBytes(group.name) + BlockBytes(group.project) +
+           BlockBytes(group.user);
+  }
+  size_t operator()(const ServerGroupRemoved&) const { return 0; }
   size_t operator()(const InstancePut& put) const {
     const InstanceRecord& instance = *put.instance;
     return SharedBlock(put.instance) + BlockBytes(instance.name) + BlockBytes(instance.project) +

@@ -51,6 +51,8 @@ class Collector {
           const std::string& destination = migration.destination_host;
           if (!destination.empty()) hosts_.emplace_back(destination, at);
         },
+        Ignore<AggregatePut, AggregateRemoved>(),                  // no tracker knows their names,
+        Ignore<ServerGroupPut, ServerGroupRemoved>(),              // nor groups
         Ignore<NodeRemoved, InstanceRemoved, MigrationRemoved>(),  // the scope names their hosts
         Ignore<ClassPut, ClassRemoved, TraitPut, TraitRemoved, FormatRaised>()};
     std::visit(add, change);

@@ -5,6 +5,9 @@
 #include <utility>
 
 #include "placement/log/node_messages.h"
+#include "placement/log/record_changes.h"
+#include "placement/records/aggregate_message.h"
+#include "placement/records/group_message.h"
 #include "placement/records/message.h"
 
 namespace berth::placement {
@@ -90,6 +93,18 @@ struct Encoder {
   void operator()(const NodePut& put) const { EncodeNode(*put.node, out->mutable_node_put()); }
   void operator()(const NodeRemoved& removed) const {
     EncodeId(removed.id.uuid, out->mutable_node_removed());
+  }
+  void operator()(const AggregatePut& put) const {
+    out->set_aggregate_put(StoredBytes(*put.aggregate));
+  }
+  void operator()(const AggregateRemoved& removed) const {
+    EncodeId(removed.id.uuid, out->mutable_aggregate_removed());
+  }
+  void operator()(const ServerGroupPut& put) const {
+    out->set_server_group_put(StoredBytes(*put.group));
+  }
+  void operator()(const ServerGroupRemoved& removed) const {
+    EncodeId(removed.id.uuid, out->mutable_server_group_removed());
   }
   void operator()(const InstancePut& put) const {
     out->set_instance_put(StoredBytes(*put.instance));
@@ -201,22 +216,22 @@ void EncodeChange(const Change& change, pb::Change* out) { std::visit(Encoder{ou
 
 namespace {
 
-// The change that puts the record; none if its bytes could not be read.
-template <typename Put, typename RecordPtr>
-std::optional<Change> PutOf(RecordPtr record) {
-  if (record == nullptr) return std::nullopt;
-  return Put{std::move(record)};
+// The change in `in`, which must be a change of a class or of a trait.
+Change NameChangeOf(const pb::Change& in) {
+  if (in.has_class_put()) return ClassPut{ClassId{in.class_put().id()}, in.class_put().name()};
+  if (in.has_trait_put()) return TraitPut{TraitId{in.trait_put().id()}, in.trait_put().name()};
+  if (in.kind_case() == pb::Change::kClassRemoved) {
+    return ClassRemoved{ClassId{in.class_removed()}};
+  }
+  return TraitRemoved{TraitId{in.trait_removed()}};
 }
 
-// The change in `in`, which must be a change of an instance or of a migration; none if its record
-// cannot be read.
-std::optional<Change> RecordChangeOf(const pb::Change& in) {
-  if (in.has_instance_put()) return PutOf<InstancePut>(StoredInstanceIn(in.instance_put()));
-  if (in.has_migration_put()) return PutOf<MigrationPut>(StoredMigrationIn(in.migration_put()));
-  if (in.has_instance_removed()) {
-    return InstanceRemoved{InstanceId{DecodeId(in.instance_removed())}};
-  }
-  return MigrationRemoved{MigrationId{DecodeId(in.migration_removed())}};
+// The change in `in`, which must be a change of a service or of a node.
+Change FleetChangeOf(const pb::Change& in) {
+  if (in.has_service_put()) return ServicePut{DecodeService(in.service_put())};
+  if (in.has_node_put()) return NodePut{DecodeNode(in.node_put())};
+  if (in.has_node_removed()) return NodeRemoved{ProviderId{DecodeId(in.node_removed())}};
+  return ServiceRemoved{in.service_removed().host(), in.service_removed().binary()};
 }
 
 // The change in `in`; none if `in` contains no kind of change that this release knows, or a record
@@ -234,26 +249,24 @@ std::optional<Change> ChangeOf(const pb::Change& in) {
     case pb::Change::kConsumerRemoved:
       return ConsumerRemoved{ConsumerId{DecodeId(in.consumer_removed())}};
     case pb::Change::kClassPut:
-      return ClassPut{ClassId{in.class_put().id()}, in.class_put().name()};
     case pb::Change::kClassRemoved:
-      return ClassRemoved{ClassId{in.class_removed()}};
     case pb::Change::kTraitPut:
-      return TraitPut{TraitId{in.trait_put().id()}, in.trait_put().name()};
     case pb::Change::kTraitRemoved:
-      return TraitRemoved{TraitId{in.trait_removed()}};
+      return NameChangeOf(in);
     case pb::Change::kServicePut:
-      return ServicePut{DecodeService(in.service_put())};
     case pb::Change::kServiceRemoved:
-      return ServiceRemoved{in.service_removed().host(), in.service_removed().binary()};
     case pb::Change::kNodePut:
-      return NodePut{DecodeNode(in.node_put())};
     case pb::Change::kNodeRemoved:
-      return NodeRemoved{ProviderId{DecodeId(in.node_removed())}};
+      return FleetChangeOf(in);
+    case pb::Change::kAggregatePut:
+    case pb::Change::kAggregateRemoved:
+    case pb::Change::kServerGroupPut:
+    case pb::Change::kServerGroupRemoved:
     case pb::Change::kInstancePut:
     case pb::Change::kInstanceRemoved:
     case pb::Change::kMigrationPut:
     case pb::Change::kMigrationRemoved:
-      return RecordChangeOf(in);
+      return DecodeRecordChange(in);
     case pb::Change::kFormatRaised:
       return FormatRaised{in.format_raised()};
     case pb::Change::KIND_NOT_SET:

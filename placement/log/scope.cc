@@ -26,9 +26,11 @@ void AddAggregates(const Trees& trees, TreeFacts* facts) {
   }
 }
 
-// Ignores the changes of services, nodes, instances, migrations and the log format.
-constexpr Ignore<ServicePut, ServiceRemoved, NodePut, NodeRemoved, InstancePut, InstanceRemoved,
-                 MigrationPut, MigrationRemoved, FormatRaised>
+// Ignores the changes of services, nodes, aggregates, server groups, instances, migrations and the
+// log format.
+constexpr Ignore<ServicePut, ServiceRemoved, NodePut, NodeRemoved, AggregatePut, AggregateRemoved,
+                 ServerGroupPut, ServerGroupRemoved, InstancePut, InstanceRemoved, MigrationPut,
+                 MigrationRemoved, FormatRaised>
     kIgnoreFleet;
 
 // Identifies an entity that `derived` or `neighbours` can contain: a number for its kind, its uuid.
@@ -87,6 +89,8 @@ void CheckForm(const Changes& changes, const Scope& scope) {
                        Ignore<ProviderPut, ProviderRemoved, ProviderUsed, ConsumerPut>(),
                        Ignore<ConsumerRemoved, ClassPut, TraitPut, ServicePut>(),
                        Ignore<NodePut, NodeRemoved, FormatRaised>(),
+                       Ignore<AggregatePut, AggregateRemoved>(),
+                       Ignore<ServerGroupPut, ServerGroupRemoved>(),
                        Ignore<InstancePut, InstanceRemoved, MigrationPut, MigrationRemoved>()};
   for (const Change& change : changes) std::visit(count, change);
   BERTH_CHECK(scope.removed_keys.size() == removed);  // the constructor adds one for each
@@ -192,7 +196,8 @@ void ScopeMaker::Take(const State& before, const Change& change, int32_t at) {
       [&](const InstanceRemoved& gone) { TakeInstance(before.records(), gone.id, nullptr, at); },
       [&](const MigrationPut& put) { TakeMigration(before.records(), put.migration->id, at); },
       [&](const MigrationRemoved& removed) { TakeMigration(before.records(), removed.id, at); },
-      Ignore<ClassPut, TraitPut, ServicePut, FormatRaised>()};
+      Ignore<ClassPut, TraitPut, ServicePut, AggregatePut, AggregateRemoved, ServerGroupPut,
+             ServerGroupRemoved, FormatRaised>()};
   std::visit(take, change);
 }
 

@@ -1,7 +1,6 @@
 #include "placement/records/message.h"
 
 #include <google/protobuf/arena.h>
-#include <google/protobuf/util/time_util.h>
 #include <google/protobuf/wire_format_lite.h>
 
 #include <algorithm>
@@ -17,6 +16,7 @@
 #include "google/protobuf/io/coded_stream.h"
 #include "google/protobuf/io/zero_copy_stream_impl_lite.h"
 #include "placement/ground/check.h"
+#include "placement/records/stored_time.h"
 
 namespace berth::placement {
 namespace {
@@ -24,10 +24,6 @@ namespace {
 using google::protobuf::io::CodedInputStream;
 using google::protobuf::io::CodedOutputStream;
 using Wire = google::protobuf::internal::WireFormatLite;
-
-google::protobuf::Timestamp TimestampOf(absl::Time time) {
-  return google::protobuf::util::TimeUtil::MicrosecondsToTimestamp(absl::ToUnixMicros(time));
-}
 
 // The bytes of `message`. Equal messages give equal bytes.
 std::string BytesOf(const google::protobuf::MessageLite& message) {
@@ -83,7 +79,8 @@ constexpr int kInstanceIndex[] = {
     v1::Instance::kUserIdFieldNumber,    v1::Instance::kHostFieldNumber,
     v1::Instance::kNodeUuidFieldNumber,  v1::Instance::kVmStateFieldNumber,
     v1::Instance::kTaskStateFieldNumber, v1::Instance::kCreatedAtFieldNumber,
-    v1::Instance::kUpdatedAtFieldNumber, v1::Instance::kDeletedAtFieldNumber};
+    v1::Instance::kUpdatedAtFieldNumber, v1::Instance::kDeletedAtFieldNumber,
+    v1::Instance::kGroupUuidFieldNumber};
 constexpr int kFlavorIndex[] = {v1::Flavor::kIdFieldNumber,
                                 v1::Flavor::kVcpusFieldNumber,
                                 v1::Flavor::kMemoryMibFieldNumber,
@@ -162,13 +159,10 @@ std::optional<SplitMessage> Split(absl::string_view bytes, absl::Span<const int>
 }
 
 // Reads an id that may be missing. Returns false if the text is not empty and no uuid.
-bool ReadOptional(const std::string& text, std::optional<ProviderId>* id) {
-  *id = ProviderId::Parse(text);
+template <typename IdType>
+bool ReadOptional(const std::string& text, std::optional<IdType>* id) {
+  *id = IdType::Parse(text);
   return id->has_value() || text.empty();
-}
-
-absl::Time TimeOf(const google::protobuf::Timestamp& time) {
-  return absl::FromUnixMicros(google::protobuf::util::TimeUtil::TimestampToMicroseconds(time));
 }
 
 // Fill the message with the fields of the index.
@@ -182,6 +176,7 @@ void FillIndex(const InstanceRecord& instance, v1::Instance* to) {
   if (instance.node) to->set_node_uuid(instance.node->ToString());
   to->set_vm_state(instance.vm_state);
   to->set_task_state(instance.task_state);
+  if (instance.group) to->set_group_uuid(instance.group->ToString());
   v1::Flavor* const flavor = to->mutable_flavor();
   flavor->set_id(instance.flavor_id);
   flavor->set_vcpus(static_cast<int32_t>(instance.flavor.vcpus));
@@ -237,7 +232,10 @@ std::optional<InstanceRecord> InstanceIn(absl::string_view bytes) {
   if (!split || !index.ParseFromString(split->index)) return std::nullopt;
   const std::optional<InstanceId> id = InstanceId::Parse(index.uuid());
   InstanceRecord record;
-  if (!id || !ReadOptional(index.node_uuid(), &record.node)) return std::nullopt;
+  if (!id || !ReadOptional(index.node_uuid(), &record.node) ||
+      !ReadOptional(index.group_uuid(), &record.group)) {
+    return std::nullopt;
+  }
   record.id = *id;
   record.generation = Generation{index.generation()};
   record.name = index.name();
@@ -250,9 +248,11 @@ std::optional<InstanceRecord> InstanceIn(absl::string_view bytes) {
   record.flavor_id = flavor.id();
   record.flavor = {flavor.vcpus(), flavor.memory_mib(), flavor.root_disk_gib(),
                    flavor.ephemeral_disk_gib(), flavor.swap_mib()};
-  record.created_at = TimeOf(index.created_at());
-  record.updated_at = TimeOf(index.updated_at());
-  if (index.has_deleted_at()) record.deleted_at = TimeOf(index.deleted_at());
+  if (!ReadTime(index.created_at(), &record.created_at) ||
+      !ReadTime(index.updated_at(), &record.updated_at) ||
+      (index.has_deleted_at() && !ReadTime(index.deleted_at(), &record.deleted_at.emplace()))) {
+    return std::nullopt;
+  }
   if (!split->held.empty()) {
     auto& held = *google::protobuf::Arena::CreateMessage<v1::Instance>(&arena);
     if (!held.ParseFromString(split->held)) return std::nullopt;
@@ -284,8 +284,10 @@ std::optional<MigrationRecord> MigrationIn(absl::string_view bytes) {
   record.old_flavor_id = index.old_flavor_id();
   record.new_flavor_id = index.new_flavor_id();
   record.body = std::move(split->body);
-  record.created_at = TimeOf(index.created_at());
-  record.updated_at = TimeOf(index.updated_at());
+  if (!ReadTime(index.created_at(), &record.created_at) ||
+      !ReadTime(index.updated_at(), &record.updated_at)) {
+    return std::nullopt;
+  }
   return record;
 }
 

@@ -35,7 +35,7 @@ std::string StoredBytes(const InstanceRecord& instance);
 std::string StoredBytes(const MigrationRecord& migration);
 
 // Return the record whose message is in `bytes`. Null if `bytes` is no message, or if a uuid of the
-// index is malformed or, unless it is that of a node, missing. A fault inside a field of the body
+// index is malformed or, unless it is that of a node or group, missing. A fault inside a field of the body
 // may stay unnoticed.
 InstancePtr StoredInstanceIn(absl::string_view bytes);
 MigrationPtr StoredMigrationIn(absl::string_view bytes);

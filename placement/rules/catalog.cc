@@ -1,8 +1,10 @@
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "placement/commands/record_form.h"
 #include "placement/rules/rules.h"
 #include "placement/state/lookup.h"
 #include "placement/values/faults.h"
@@ -122,6 +124,39 @@ absl::StatusOr<Outcome> Decide(const State& state, const EnsureStandardNames& co
   add(state.catalog().classes, command.classes, ClassPut{});
   add(state.catalog().traits, command.traits, TraitPut{});
   outcome.result.created = !outcome.changes.empty();
+  return outcome;
+}
+
+// Refuses, in this order: a malformed command; RECORD_CONFLICT; DUPLICATE_AGGREGATE. A caller that
+// gives no generation expects that there is no such aggregate.
+absl::StatusOr<Outcome> Decide(const State& state, const SetAggregate& command,
+                               const RuleContext& context) {
+  Faults faults;
+  AggregateFields(faults, "aggregate", command.aggregate);
+  BERTH_RETURN_IF_ERROR(faults.status());
+  const AggregatePtr before = state.aggregates().Find(command.aggregate.id);
+  BERTH_RETURN_IF_ERROR(CheckGeneration(command.aggregate.id, command.expected_generation, before));
+  BERTH_RETURN_IF_ERROR(CheckNameIsFree(state, command.aggregate, "aggregate.name"));
+  auto aggregate = std::make_shared<Aggregate>(command.aggregate);
+  aggregate->generation = before == nullptr ? context.fresh : before->generation.Next();
+  aggregate->created_at = before == nullptr ? context.now : before->created_at;
+  aggregate->updated_at = context.now;
+  Outcome outcome;
+  outcome.result.created = before == nullptr;
+  outcome.changes.push_back(AggregatePut{std::move(aggregate)});
+  return outcome;
+}
+
+// Refuses, in this order: AGGREGATE_NOT_FOUND; RECORD_CONFLICT. Providers may go on naming the uuid.
+absl::StatusOr<Outcome> Decide(const State& state, const DeleteAggregate& command,
+                               const RuleContext&) {
+  const AggregatePtr before = state.aggregates().Find(command.aggregate);
+  if (before == nullptr) return AggregateNotFound(command.aggregate);
+  if (command.expected_generation) {
+    BERTH_RETURN_IF_ERROR(CheckGeneration(command.aggregate, command.expected_generation, before));
+  }
+  Outcome outcome;
+  outcome.changes.push_back(AggregateRemoved{command.aggregate});
   return outcome;
 }
 

@@ -162,8 +162,8 @@ absl::Status CheckInstanceWrite(const State& state, const std::optional<TrackerP
     return deny(absl::StrCat("it would be on no active node of host ", after.host));
   }
   if (after.name != before->name || after.project != before->project ||
-      after.user != before->user) {
-    return deny("trackers change neither name nor project nor user");
+      after.user != before->user || after.group != before->group) {
+    return deny("trackers change neither name nor project nor user nor server group");
   }
   return absl::OkStatus();
 }

@@ -67,7 +67,7 @@ absl::Status CheckConcern(const State& state, const std::optional<TrackerProcess
 // or on no host. If the write changes host or node, and there is a host afterwards, then the node is
 // an active one of this host, or host and node are a side of one of these migrations and the node
 // is not one of another host. A tracker creates no record of an instance, and changes neither its
-// name nor its project nor its user. `ending`: the migration that the command ends; it counts as
+// name nor its project nor its user nor its server group. `ending`: the migration that the command ends; it counts as
 // one that still holds resources. Null: the command ends none.
 absl::Status CheckInstanceWrite(const State& state, const std::optional<TrackerProcess>& tracker,
                                 const InstancePtr& before, const InstanceRecord& after,

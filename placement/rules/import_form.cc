@@ -138,6 +138,23 @@ class ImportForm {
     }
   }
 
+  void CheckOne(Faults& faults, const ImportedAggregate& record) {
+    AggregateFields(faults, "aggregate", record.aggregate);
+    if (!aggregate_ids_.insert(record.aggregate.id).second) {
+      Twice(faults, "aggregate.uuid", record.aggregate.id.ToString());
+    }
+    if (!aggregate_names_.insert(record.aggregate.name).second) {
+      Twice(faults, "aggregate.name", record.aggregate.name);
+    }
+  }
+
+  void CheckOne(Faults& faults, const ImportedServerGroup& record) {
+    ServerGroupFields(faults, "server_group", record.group);
+    if (!group_ids_.insert(record.group.id).second) {
+      Twice(faults, "server_group.uuid", record.group.id.ToString());
+    }
+  }
+
   void CheckOne(Faults& faults, const ImportedInstance& record) {
     InstanceFields(faults, "instance", record.instance);
     if (record.instance.deleted_at.has_value() != (record.instance.vm_state == kDeletedState)) {
@@ -158,10 +175,12 @@ class ImportForm {
 
   const ImportLedger& command_;
   absl::flat_hash_map<ProviderId, RecordNumber> places_;  // the first record of each provider
-  absl::flat_hash_set<absl::string_view> classes_, traits_, provider_names_;
+  absl::flat_hash_set<absl::string_view> classes_, traits_, provider_names_, aggregate_names_;
   absl::flat_hash_set<ConsumerId> consumers_;
   absl::flat_hash_set<Uuid> service_ids_;
   absl::flat_hash_set<ProviderId> node_ids_;
+  absl::flat_hash_set<AggregateId> aggregate_ids_;
+  absl::flat_hash_set<ServerGroupId> group_ids_;
   absl::flat_hash_set<InstanceId> instance_ids_;
   absl::flat_hash_set<MigrationId> migration_ids_;
   absl::flat_hash_set<std::pair<absl::string_view, absl::string_view>> service_keys_, node_keys_;

@@ -364,7 +364,7 @@ Outcome ImportPlan::MakeOutcome() {
   Outcome outcome;
   outcome.result.imported = command_.size();
   TellOverCapacity(outcome.result);
-  if (!command_.validate_only) outcome.changes = std::move(changes_);
+  outcome.changes = std::move(changes_);
   return outcome;
 }
 

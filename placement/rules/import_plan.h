@@ -39,8 +39,10 @@ class ImportPlan {
   // DUPLICATE_PROVIDER, TRAIT_NOT_FOUND, CONSUMER_GENERATION_CONFLICT, PROVIDER_NOT_FOUND for a
   // provider of a consumer, RESOURCE_CLASS_NOT_FOUND, NO_INVENTORY, UNIT_CONSTRAINT_VIOLATED,
   // CAPACITY_EXCEEDED, DUPLICATE_SERVICE, PROVIDER_NOT_FOUND for the root provider of a node,
-  // DUPLICATE_NODE, RECORD_CONFLICT for an instance that has a record, or UUID_IN_USE for one that
-  // has the uuid of a migration, INSTANCE_NOT_FOUND for the instance of a migration,
+  // DUPLICATE_NODE, RECORD_CONFLICT for an aggregate that exists, DUPLICATE_AGGREGATE,
+  // RECORD_CONFLICT for a server group that exists, RECORD_CONFLICT for an instance that has a
+  // record, or UUID_IN_USE for one that has the uuid of a migration,
+  // SERVER_GROUP_NOT_FOUND or SERVER_GROUP_FULL for the group of an instance, INSTANCE_NOT_FOUND for the instance of a migration,
   // DUPLICATE_MIGRATION or, for a migration that has the uuid of an instance, UUID_IN_USE.
   absl::Status Settle();
   // The changes of the command. REQUIRES: Settle returned OK. To be called once.
@@ -61,7 +63,11 @@ class ImportPlan {
     kService,
     kNodeProvider,
     kNode,
+    kAggregate,
+    kAggregateName,
+    kServerGroup,
     kInstance,
+    kInstanceGroup,
     kMigrationInstance,
     kMigration,
     kNone,
@@ -87,6 +93,8 @@ class ImportPlan {
   void Add(const std::vector<ImportedService>& records);
   void Add(const std::vector<ImportedNode>& records);
   // Defined in import_records.cc:
+  void Add(const std::vector<ImportedAggregate>& records);
+  void Add(const std::vector<ImportedServerGroup>& records);
   void Add(const std::vector<ImportedInstance>& records);
   void Add(const std::vector<ImportedMigration>& records);
 
@@ -116,6 +124,7 @@ class ImportPlan {
   absl::flat_hash_map<ProviderId, ConfigPtr> new_providers_;
   absl::flat_hash_map<ProviderId, Taken> taken_;
   std::map<Owner, std::shared_ptr<const Owner>> owners_;
+  absl::flat_hash_set<ServerGroupId> new_groups_;
   absl::flat_hash_set<InstanceId> new_instances_;
 };
 

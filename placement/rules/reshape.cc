@@ -105,7 +105,6 @@ absl::StatusOr<Outcome> Decide(const State& state, const Reshape& command,
       plan.CheckConsumers(std::move(unknown_classes), command.keep_unchanged_rows));
   Outcome outcome = plan.MakeOutcome(context);
   outcome.result.warnings = plan.Warnings();
-  if (command.validate_only) outcome.changes.clear();
   return outcome;
 }
 

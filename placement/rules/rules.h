@@ -14,9 +14,13 @@
 
 namespace berth::placement {
 
+// Whether the command asks only what it would do.
+bool OnlyValidates(const CommandBody& body);
+
 // Decides a command of any kind. Errors are first what CheckProjects refuses (claims/project_limit.h), if
 // the command's caller may write for certain projects alone; then the command's refusals, in the
-// order that the command's rule documents.
+// order that the command's rule documents; and last what CheckServerGroups refuses (claims/group_check.h). A
+// command that only validates has no changes.
 absl::StatusOr<Outcome> Decide(const State& state, const Command& command,
                                const RuleContext& context);
 
@@ -38,6 +42,8 @@ absl::StatusOr<Outcome> Decide(const State&, const DeleteClass&, const RuleConte
 absl::StatusOr<Outcome> Decide(const State&, const EnsureTrait&, const RuleContext&);
 absl::StatusOr<Outcome> Decide(const State&, const DeleteTrait&, const RuleContext&);
 absl::StatusOr<Outcome> Decide(const State&, const EnsureStandardNames&, const RuleContext&);
+absl::StatusOr<Outcome> Decide(const State&, const SetAggregate&, const RuleContext&);
+absl::StatusOr<Outcome> Decide(const State&, const DeleteAggregate&, const RuleContext&);
 // Defined in reshape.cc:
 absl::StatusOr<Outcome> Decide(const State&, const Reshape&, const RuleContext&);
 // Defined in topology.cc:
@@ -68,6 +74,10 @@ absl::StatusOr<Outcome> Decide(const State&, const UpdateMigration&, const RuleC
 absl::StatusOr<Outcome> Decide(const State&, const EndMove&, const RuleContext&);
 // Defined in record_write.cc:
 absl::StatusOr<Outcome> Decide(const State&, const WriteRecords&, const RuleContext&);
+// Defined in server_group.cc:
+absl::StatusOr<Outcome> Decide(const State&, const SetServerGroup&, const RuleContext&);
+absl::StatusOr<Outcome> Decide(const State&, const UpdateServerGroupMembers&, const RuleContext&);
+absl::StatusOr<Outcome> Decide(const State&, const DeleteServerGroup&, const RuleContext&);
 // Defined in ledger.cc:
 absl::StatusOr<Outcome> Decide(const State&, const SetFormat&, const RuleContext&);
 absl::StatusOr<Outcome> Decide(const State&, const ImportLedger&, const RuleContext&);

@@ -1,8 +1,6 @@
 #include "placement/search/constraint.h"
 
 #include <algorithm>
-#include <string>
-#include <utility>
 
 #include "placement/values/capacity.h"
 
@@ -47,24 +45,19 @@ bool IsInNoneOf(const ProviderConfig& provider, const std::vector<AggregateId>& 
   });
 }
 
+bool IsForbiddenRoot(const RootDemand& wanted, ProviderId root) {
+  return std::binary_search(wanted.forbidden_roots.begin(), wanted.forbidden_roots.end(), root);
+}
+
 bool RootMatches(const Tree& tree, const RootDemand& wanted) {
   const ProviderConfig& root = tree.config(0);
   return HasOneOfEach(root, wanted.required) && HasNoneOf(root, wanted.forbidden) &&
-         IsInOneOfEach(root, wanted.member_of) && IsInNoneOf(root, wanted.forbidden_aggregates);
+         IsInOneOfEach(root, wanted.member_of) && IsInNoneOf(root, wanted.forbidden_aggregates) &&
+         !IsForbiddenRoot(wanted, root.id);
 }
 
-bool NodeIsStale(const State& state, ProviderId root) {
-  const auto* node = state.nodes().Find(root);
-  if (node == nullptr) return false;
-  const std::pair<std::string, std::string> key((*node)->host, std::string(kTrackerBinary));
-  const auto* service = state.services().Find(key);
-  const bool up = service != nullptr && (*service)->up && !(*service)->forced_down;
-  return !up || (*node)->digest.empty();
-}
-
-bool NodeIsInService(const State& state, ProviderId root) {
-  const auto* node = state.nodes().Find(root);
-  return node == nullptr || !(*node)->retired;
+bool NodeMayServe(const State& state, ProviderId root, bool exclude_stale) {
+  return !state.fleet().IsRetired(root) && !(exclude_stale && state.fleet().IsStale(root));
 }
 
 }  // namespace berth::placement

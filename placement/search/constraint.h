@@ -26,7 +26,11 @@ struct RootDemand {
   std::vector<TraitId> forbidden;
   AggregateSets member_of;
   std::vector<AggregateId> forbidden_aggregates;
+  std::vector<ProviderId> forbidden_roots;  // ascending
 };
+
+// Whether the request may use the root at all.
+bool IsForbiddenRoot(const RootDemand& wanted, ProviderId root);
 
 // Whether one more allocation of `wanted` fits into the provider at `position` of `tree` (P-30).
 bool CanTake(const Tree& tree, int position, const ClassAmount& wanted);
@@ -42,13 +46,9 @@ bool HasNoneOf(const ProviderConfig& provider, const std::vector<TraitId>& trait
 bool IsInOneOfEach(const ProviderConfig& provider, const AggregateSets& sets);
 bool IsInNoneOf(const ProviderConfig& provider, const std::vector<AggregateId>& aggregates);
 
-// Whether no retired node has the root provider `root`. Retired nodes get no candidates (T-40).
-bool NodeIsInService(const State& state, ProviderId root);
-
-// Whether the data of the node of `root` may be out of date, because the service of the node's
-// tracker is down or no report about the node was applied yet. False if `root` has no node: no
-// tracker reports about it.
-bool NodeIsStale(const State& state, ProviderId root);
+// Whether the node of `root` may get candidates: it is not retired (T-40), nor stale if stale ones
+// are excluded. True if `root` has no node.
+bool NodeMayServe(const State& state, ProviderId root, bool exclude_stale);
 
 // Whether the root provider of `tree` meets `wanted` (P-178).
 bool RootMatches(const Tree& tree, const RootDemand& wanted);

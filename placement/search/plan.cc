@@ -282,6 +282,8 @@ absl::StatusOr<SearchPlan> PlanSearch(const State& state, const CandidateRequest
   plan.root.forbidden = names.Forbidden(request.root_forbidden, request.ignore_unknown_forbidden);
   plan.root.member_of = request.root_member_of;
   plan.root.forbidden_aggregates = request.root_forbidden_aggregates;
+  plan.root.forbidden_roots = request.forbidden_roots;
+  std::sort(plan.root.forbidden_roots.begin(), plan.root.forbidden_roots.end());
   plan.exclude_stale_roots = request.exclude_stale_roots;
   plan.collapse_equivalent = request.collapse_equivalent;
   ListClasses(amounts, plan);

@@ -97,7 +97,8 @@ absl::Status CheckSize(const CandidateRequest& request) {
   Faults faults;
   const bool few_groups = AtMostField(faults, "groups", request.groups.size(), kSuffixedMax + 1);
   size_t names = request.root_forbidden.size() + request.root_forbidden_aggregates.size() +
-                 NamesIn(request.root_required) + NamesIn(request.root_member_of);
+                 request.forbidden_roots.size() + NamesIn(request.root_required) +
+                 NamesIn(request.root_member_of);
   AtMostField(faults, "root_required", request.root_required.size(), kTermsMax);
   AtMostField(faults, "root_member_of", request.root_member_of.size(), kTermsMax);
   for (const auto& [field, sets] : SetFields(request)) {

@@ -21,16 +21,11 @@ const TreePtr* RootWalk::Next() {
     if (!RootMatches(**tree, plan_.root)) continue;  // P-178
     foreign_.clear();
     if (!sharing_.empty()) foreign_ = sharing_.Reaching(**tree);
-    if (!search_.Begin(*tree, foreign_) || !IsInService((*tree)->root_id())) continue;
+    if (!search_.Begin(*tree, foreign_)) continue;
+    if (!NodeMayServe(state_, (*tree)->root_id(), plan_.exclude_stale_roots)) continue;
     if (search_.Next()) return tree;
   }
   return nullptr;
-}
-
-bool RootWalk::IsInService(ProviderId root) const {
-  if (state_.nodes().empty()) return true;
-  return NodeIsInService(state_, root) &&
-         (!plan_.exclude_stale_roots || !NodeIsStale(state_, root));
 }
 
 }  // namespace berth::placement

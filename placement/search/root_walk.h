@@ -25,8 +25,6 @@ class RootWalk {
   const std::vector<const SharingProvider*>& foreign() const { return foreign_; }
 
  private:
-  bool IsInService(ProviderId root) const;
-
   const State& state_;
   const SearchPlan& plan_;
   const Sharing& sharing_;

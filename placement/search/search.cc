@@ -79,9 +79,6 @@ class Search {
   // Takes the next candidate of the root whose turn it is, in the second or a later round.
   void VisitAgain();
   bool RootIsAllowed(const Tree& tree) const;
-  // Whether the node of `root` may serve: it is not retired and, if the request excludes stale
-  // nodes, not stale.
-  bool IsInService(ProviderId root) const;
   // Starts `search` under the root of `tree`. Returns false if the root has no candidate.
   bool Begin(const TreePtr& tree, RootSearch& search);
   // Takes the only candidate of a tree of one provider, if it has one. REQUIRES: flat_ is set.
@@ -120,25 +117,19 @@ bool Search::RootIsAllowed(const Tree& tree) const {
   return !plan_.scope.without.contains(tree.root_id()) && RootMatches(tree, plan_.root);  // P-178
 }
 
-// IsInService is the last test of a root: the look-up of the root's node costs more than all other
-// tests, and few roots pass the other tests.
-bool Search::IsInService(ProviderId root) const {
-  return state_.nodes().empty() || (NodeIsInService(state_, root) &&
-                                    (!plan_.exclude_stale_roots || !NodeIsStale(state_, root)));
-}
-
 bool Search::Begin(const TreePtr& tree, RootSearch& search) {
   --steps_.left;
   if (!RootIsAllowed(*tree)) return false;
   std::vector<const SharingProvider*> foreign;
   if (!sharing_.empty()) foreign = sharing_.Reaching(*tree);
   if (!search.Begin(tree, foreign)) return false;
-  return IsInService(tree->root_id());
+  return NodeMayServe(state_, tree->root_id(), plan_.exclude_stale_roots);
 }
 
 void Search::TakeFlat(const Tree& tree) {
   --steps_.left;
-  if (!RootIsAllowed(tree) || !flat_->Fits(tree, steps_) || !IsInService(tree.root_id())) return;
+  if (!RootIsAllowed(tree) || !flat_->Fits(tree, steps_)) return;
+  if (!NodeMayServe(state_, tree.root_id(), plan_.exclude_stale_roots)) return;
   const Tree* const trees[] = {&tree};
   Found(flat_->On(tree.root_id()), trees);
 }
@@ -373,8 +364,9 @@ absl::StatusOr<SearchEnd> ForEachCandidate(const State& state, const CandidateRe
 }
 
 absl::StatusOr<SearchResult> FindRoots(const State& state, const CandidateRequest& request,
-                                       const SearchBudget& budget) {
+                                       const SearchBudget& budget, const SearchScope& scope) {
   BERTH_ASSIGN_OR_RETURN(SearchPlan plan, PlanSearch(state, request));
+  plan.scope = scope;
   plan.each_root_once = true;
   return CollectPlan(state, plan, request.limit, budget);
 }

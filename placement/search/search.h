@@ -54,7 +54,7 @@ absl::StatusOr<SearchEnd> ForEachCandidate(const State& state, const CandidateRe
 // most `request.limit` roots. Roots that are served by the same sharing providers may have equal
 // candidates. Fails like FindCandidates.
 absl::StatusOr<SearchResult> FindRoots(const State& state, const CandidateRequest& request,
-                                       const SearchBudget& budget);
+                                       const SearchBudget& budget, const SearchScope& scope = {});
 
 }  // namespace berth::placement
 

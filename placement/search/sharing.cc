@@ -15,7 +15,7 @@ Sharing::Sharing(const State& state) : trait_(state.catalog().traits.Find(kShari
       const TreePtr& tree = chunk->trees[at];
       for (int position = 0; position < tree->size(); ++position) {
         const ProviderConfig& provider = tree->config(position);
-        if (!provider.HasTrait(*trait_) || !NodeIsInService(state, tree->root_id())) continue;
+        if (!provider.HasTrait(*trait_) || state.fleet().IsRetired(tree->root_id())) continue;
         providers_.push_back({tree, position, provider.id});
       }
     }

@@ -84,15 +84,6 @@ void State::MoveLease(ConsumerId id, std::optional<absl::Time> before,
   }
 }
 
-std::optional<absl::Time> State::first_lease_end() const {
-  std::optional<absl::Time> first;
-  leases_.ForEach([&first](const std::pair<absl::Time, ConsumerId>& lease, std::monostate) {
-    first = lease.first;
-    return false;
-  });
-  return first;
-}
-
 void State::MoveRows(ConsumerId id, absl::Span<const Allocation> before,
                      absl::Span<const Allocation> after, DroppedUse& dropped) {
   while (!before.empty() || !after.empty()) {

@@ -35,6 +35,10 @@ int64_t CountOfKind(const State& state, EntityKind kind) {
       return state.services().size();
     case EntityKind::kNode:
       return state.nodes().size();
+    case EntityKind::kAggregate:
+      return state.aggregates().by_id().size();
+    case EntityKind::kServerGroup:
+      return state.records().groups().size();
     case EntityKind::kInstance:
       return state.records().instances().size();
     case EntityKind::kMigration:
@@ -131,6 +135,15 @@ std::optional<ProviderId> NameHolder(const State& state, absl::string_view name,
   const std::optional<ProviderId> holder = state.FindProviderByName(name);
   if (!holder || *holder == id) return std::nullopt;
   return holder;
+}
+
+std::optional<absl::Time> FirstLeaseEnd(const State& state) {
+  std::optional<absl::Time> first;
+  state.leases().ForEach([&first](const std::pair<absl::Time, ConsumerId>& lease, std::monostate) {
+    first = lease.first;
+    return false;
+  });
+  return first;
 }
 
 int64_t EntityCount(const State& state) {

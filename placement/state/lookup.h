@@ -49,6 +49,9 @@ absl::StatusOr<std::vector<TraitId>> RequireTraits(const State& state,
 // The provider that has `name` and is not `id`, if there is one (P-11).
 std::optional<ProviderId> NameHolder(const State& state, absl::string_view name, ProviderId id);
 
+// The time at which the first lease ends; none if no consumer has a lease.
+std::optional<absl::Time> FirstLeaseEnd(const State& state);
+
 // How many entities `state` has, except standard names and usages, which can be computed from the
 // consumers: as many as an export has.
 int64_t EntityCount(const State& state);

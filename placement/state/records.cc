@@ -59,6 +59,20 @@ std::vector<MigrationPtr> Records::MigrationsOf(InstanceId instance) const {
   return FindIn(migrations_by_instance_, instance);
 }
 
+std::vector<InstancePtr> Records::MembersOf(ServerGroupId group) const {
+  std::vector<InstancePtr> members;
+  const auto add = [&](const std::pair<ServerGroupId, InstanceId>& key, std::monostate) {
+    if (key.first != group) return false;
+    members.push_back(*instances_.Find(key.second));
+    return true;
+  };
+  // ForEachFrom leaves out the key that it begins with, and the nil uuid is a legal id.
+  const std::pair first(group, InstanceId{});
+  if (members_.Find(first) != nullptr) add(first, {});
+  members_.ForEachFrom(first, add);
+  return members;
+}
+
 std::vector<MigrationPtr> Records::FindIn(const HostIndex<MigrationId>& index,
                                           absl::string_view host) const {
   std::vector<MigrationPtr> found;
@@ -80,6 +94,12 @@ std::vector<MigrationPtr> Records::FindIn(const InstanceIndex& index, InstanceId
   return found;
 }
 
+void Records::Put(const ServerGroupPtr& group) {
+  const ServerGroupPtr* before = groups_.Find(group->id);
+  if (before != nullptr) BERTH_CHECK((*before)->generation < group->generation);
+  groups_.Put(group->id, group);
+}
+
 void Records::Put(const InstancePtr& instance) {
   const InstancePtr before = FindInstance(instance->id);
   // StoredInstance and StoredMigration raise the generation. No message gives the generation of a
@@ -89,6 +109,15 @@ void Records::Put(const InstancePtr& instance) {
   if (before == nullptr || before->host != instance->host) {
     if (before != nullptr) instances_by_host_.Erase(before->host, before->id);
     if (!instance->host.empty()) instances_by_host_.Put(instance->host, instance->id);
+  }
+  const auto group_before = before == nullptr ? std::nullopt : MemberGroup(*before);
+  const auto group = MemberGroup(*instance);
+  if (group_before != group) {
+    if (group_before) members_.Erase(std::pair(*group_before, instance->id));
+    if (group) {
+      BERTH_CHECK(groups_.Find(*group) != nullptr);  // each rule that writes records checks it
+      members_.Put({*group, instance->id}, {});
+    }
   }
   instances_.Put(instance->id, instance);
   Own(instance);
@@ -111,11 +140,17 @@ void Records::Put(const MigrationPtr& migration) {
   Own(instance);
 }
 
+void Records::Remove(ServerGroupId id) {
+  BERTH_CHECK(groups_.Find(id) != nullptr && MembersOf(id).empty());
+  groups_.Erase(id);
+}
+
 void Records::Remove(InstanceId id) {
   const InstancePtr before = FindInstance(id);
   BERTH_CHECK(before != nullptr && MigrationsOf(id).empty());
   Disown(before);
   instances_by_host_.Erase(before->host, id);
+  if (const auto group = MemberGroup(*before)) members_.Erase(std::pair(*group, id));
   instances_.Erase(id);
 }
 
@@ -188,6 +223,11 @@ void Records::List(const MigrationRecord& migration) {
   if (!migration.source_host.empty()) index.Put(migration.source_host, migration.id);
   if (!migration.destination_host.empty()) index.Put(migration.destination_host, migration.id);
   if (moves) moves_by_instance_.Put({migration.instance, migration.id}, {});
+}
+
+ServerGroupPtr FindGroup(const Records& records, ServerGroupId id) {
+  const ServerGroupPtr* found = records.groups().Find(id);
+  return found == nullptr ? nullptr : *found;
 }
 
 }  // namespace berth::placement

@@ -1,10 +1,11 @@
-// Records: the records of instances and migrations, with the indexes by which they are found.
+// Records: the records of instances and migrations, and the server groups, with the indexes by
+// which they are found.
 //
 // A part of State, and a value like it: a copy costs a few pointers. Any thread may call const
 // members; only the owner of an unpublished state calls the others.
 //
 // Invariants:
-//   1. The instance of every migration has a record.
+//   1. The instance of every migration has a record, and so exists the group of every member (MemberGroup).
 //   2. The index of owners names each instance that is not removable (IsRemovable) under the place
 //      of each part that its record names (PlaceOf), on the host of the record and on the hosts of
 //      its moves that may hold resources.
@@ -20,6 +21,7 @@
 #include "placement/state/host_index.h"
 #include "placement/state/persistent_map.h"
 #include "placement/values/instance.h"
+#include "placement/values/server_group.h"
 
 namespace berth::placement {
 
@@ -27,6 +29,7 @@ class Records {
  public:
   const PersistentMap<InstanceId, InstancePtr>& instances() const { return instances_; }
   const PersistentMap<MigrationId, MigrationPtr>& migrations() const { return migrations_; }
+  const PersistentMap<ServerGroupId, ServerGroupPtr>& groups() const { return groups_; }
   // The record with the id `id`; null if there is none.
   InstancePtr FindInstance(InstanceId id) const;
   MigrationPtr FindMigration(MigrationId id) const;
@@ -60,11 +63,18 @@ class Records {
   std::vector<MigrationPtr> MigrationsOf(absl::string_view host) const;
   std::vector<MigrationPtr> MigrationsOf(InstanceId instance) const;
 
+  // The members of the group (MemberGroup), in order of id. The cost does not grow
+  // with the number of other records.
+  std::vector<InstancePtr> MembersOf(ServerGroupId group) const;
+
   // Insert the record, or replace the record with the same id. REQUIRES: the generation rises; a
-  // migration keeps its instance, and the instance has a record.
+  // migration keeps its instance, and the instance has a record; the group of a member exists.
+  void Put(const ServerGroupPtr& group);
   void Put(const InstancePtr& instance);
   void Put(const MigrationPtr& migration);
-  // Remove the record. REQUIRES: the record is present, and no migration names the instance.
+  // Remove the record. REQUIRES: the record is present, no migration names the instance, and the
+  // group has no members.
+  void Remove(ServerGroupId id);
   void Remove(InstanceId id);
   void Remove(MigrationId id);
 
@@ -94,6 +104,8 @@ class Records {
   void Disown(const InstancePtr& instance);
   void Own(const InstancePtr& instance);
 
+  PersistentMap<ServerGroupId, ServerGroupPtr> groups_;
+  PersistentMap<std::pair<ServerGroupId, InstanceId>, std::monostate> members_;
   PersistentMap<InstanceId, InstancePtr> instances_;
   PersistentMap<MigrationId, MigrationPtr> migrations_;
   HostIndex<InstanceId> instances_by_host_;  // the instances that have a host
@@ -105,6 +117,9 @@ class Records {
   InstanceIndex migrations_by_instance_;
   PersistentMap<OwnerKey, std::monostate> owners_;
 };
+
+// The group with the id `id`; null if there is none.
+ServerGroupPtr FindGroup(const Records& records, ServerGroupId id);
 
 }  // namespace berth::placement
 

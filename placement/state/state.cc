@@ -24,11 +24,15 @@ int StepOf(const Change& change) {
     int operator()(const ServiceRemoved&) const { return 8; }
     int operator()(const NodePut&) const { return 8; }
     int operator()(const NodeRemoved&) const { return 8; }
-    int operator()(const MigrationRemoved&) const { return 9; }
-    int operator()(const InstanceRemoved&) const { return 10; }
-    int operator()(const InstancePut&) const { return 11; }
-    int operator()(const MigrationPut&) const { return 12; }
-    int operator()(const FormatRaised&) const { return 13; }
+    int operator()(const AggregatePut&) const { return 9; }
+    int operator()(const AggregateRemoved&) const { return 9; }
+    int operator()(const ServerGroupPut&) const { return 9; }
+    int operator()(const MigrationRemoved&) const { return 10; }
+    int operator()(const InstanceRemoved&) const { return 11; }
+    int operator()(const InstancePut&) const { return 12; }
+    int operator()(const MigrationPut&) const { return 13; }
+    int operator()(const ServerGroupRemoved&) const { return 14; }
+    int operator()(const FormatRaised&) const { return 15; }
   };
   return std::visit(Step{}, change);
 }
@@ -92,54 +96,6 @@ std::shared_ptr<const Owner> State::ShareOwner(Owner owner) const {
   return std::make_shared<const Owner>(std::move(owner));
 }
 
-ServicePtr State::FindServiceById(Uuid id) const {
-  const ServicePtr* found = services_by_id_.Find(id);
-  return found == nullptr ? nullptr : *found;
-}
-
-std::vector<NodeRecordPtr> State::NodesOf(absl::string_view host) const {
-  std::vector<NodeRecordPtr> nodes;
-  nodes_by_host_.ForEach(host, [&](ProviderId id) { nodes.push_back(*nodes_.Find(id)); });
-  return nodes;
-}
-
-void State::PutService(const ServicePtr& service) {
-  const auto key = std::make_pair(service->host, service->binary);
-  const ServicePtr* before = services_.Find(key);
-  if (before != nullptr && (*before)->id != service->id) services_by_id_.Erase((*before)->id);
-  services_.Put(key, service);
-  services_by_id_.Put(service->id, service);
-}
-
-void State::RemoveService(const ServiceRemoved& removed) {
-  const auto key = std::make_pair(removed.host, removed.binary);
-  const ServicePtr* before = services_.Find(key);
-  BERTH_CHECK(before != nullptr);
-  services_by_id_.Erase((*before)->id);
-  services_.Erase(key);
-}
-
-void State::PutNode(NodeRecordPtr node) {
-  const NodeRecordPtr* before = nodes_.Find(node->id);
-  if (before != nullptr && node->facts == nullptr) {
-    auto whole = std::make_shared<NodeRecord>(*node);
-    whole->facts = (*before)->facts;
-    node = std::move(whole);
-  }
-  if (before == nullptr || (*before)->host != node->host) {
-    if (before != nullptr) nodes_by_host_.Erase((*before)->host, node->id);
-    nodes_by_host_.Put(node->host, node->id);
-  }
-  nodes_.Put(node->id, node);
-}
-
-void State::RemoveNode(ProviderId id) {
-  const NodeRecordPtr* before = nodes_.Find(id);
-  BERTH_CHECK(before != nullptr);
-  nodes_by_host_.Erase((*before)->host, id);
-  nodes_.Erase(id);
-}
-
 void State::Apply(const Changes& changes) {
   DroppedUse dropped;
   bool providers_done = false;
@@ -185,10 +141,16 @@ void State::ApplyOne(const Change& change, DroppedUse& dropped) {
       [this](const ProviderUsed& used) { ApplyUsed(used); },
       [&](const ConsumerPut& put) { PutConsumer(*put.consumer, dropped); },
       [&](const ConsumerRemoved& removed) { RemoveConsumer(removed.id, dropped); },
-      [this](const ServicePut& put) { PutService(put.service); },
-      [this](const ServiceRemoved& removed) { RemoveService(removed); },
-      [this](const NodePut& put) { PutNode(put.node); },
-      [this](const NodeRemoved& removed) { RemoveNode(removed.id); },
+      [this](const ServicePut& put) { fleet_.Put(put.service); },
+      [this](const ServiceRemoved& removed) {
+        fleet_.RemoveService({removed.host, removed.binary});
+      },
+      [this](const NodePut& put) { fleet_.Put(put.node); },
+      [this](const NodeRemoved& removed) { fleet_.RemoveNode(removed.id); },
+      [this](const AggregatePut& put) { aggregates_.Put(put.aggregate); },
+      [this](const AggregateRemoved& removed) { aggregates_.Remove(removed.id); },
+      [this](const ServerGroupPut& put) { records_.Put(put.group); },
+      [this](const ServerGroupRemoved& removed) { records_.Remove(removed.id); },
       [this](const InstancePut& put) { records_.Put(put.instance); },
       [this](const InstanceRemoved& removed) { records_.Remove(removed.id); },
       [this](const MigrationPut& put) { records_.Put(put.migration); },

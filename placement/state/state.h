@@ -11,7 +11,7 @@
 //   2. Every allocation names an existing provider with an inventory of its class; the use of an
 //   inventory is the sum of its allocations (P-2).
 //   3. A consumer is present if and only if it holds something (P-3).
-//   4. The instance of every migration has a record.
+//   4. The instance of every migration has a record, and the group of every member exists.
 #ifndef BERTH_PLACEMENT_STATE_STATE_H_
 #define BERTH_PLACEMENT_STATE_STATE_H_
 
@@ -26,9 +26,10 @@
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "absl/types/span.h"
+#include "placement/state/aggregates.h"
 #include "placement/state/consumer_table.h"
 #include "placement/state/counted.h"
-#include "placement/state/host_index.h"
+#include "placement/state/fleet.h"
 #include "placement/state/persistent_map.h"
 #include "placement/state/records.h"
 #include "placement/state/roots.h"
@@ -137,8 +138,6 @@ class State {
   const PersistentMap<std::pair<absl::Time, ConsumerId>, std::monostate>& leases() const {
     return leases_;
   }
-  // The time at which the first lease ends; none if no consumer has a lease.
-  std::optional<absl::Time> first_lease_end() const;
   // What each owner holds, sorted by (project, user, type).
   const PersistentMap<OwnerKey, Counted<OwnerUsage>>& owners() const { return owners_; }
   // The Owner object that consumers with an equal owner share; a new object if no consumer has an
@@ -146,18 +145,19 @@ class State {
   std::shared_ptr<const Owner> ShareOwner(Owner owner) const;
 
   // The fleet: services and nodes, in order of keys.
-  const PersistentMap<std::pair<std::string, std::string>, ServicePtr>& services() const {
-    return services_;
-  }
-  const PersistentMap<ProviderId, NodeRecordPtr>& nodes() const { return nodes_; }
+  const Fleet& fleet() const { return fleet_; }
+  const PersistentMap<Fleet::ServiceKey, ServicePtr>& services() const { return fleet_.services(); }
+  const PersistentMap<ProviderId, NodeRecordPtr>& nodes() const { return fleet_.nodes(); }
   // The service with the uuid `id`, or null. The cost does not grow with the number of services
   // that do not match.
-  ServicePtr FindServiceById(Uuid id) const;
+  ServicePtr FindServiceById(Uuid id) const { return fleet_.FindServiceById(id); }
   // The nodes of `host`, sorted by id. The cost does not grow with the number of nodes of other
   // hosts.
-  std::vector<NodeRecordPtr> NodesOf(absl::string_view host) const;
+  std::vector<NodeRecordPtr> NodesOf(absl::string_view host) const { return fleet_.NodesOf(host); }
 
-  // The records of instances and migrations.
+  // The aggregates that have a name.
+  const Aggregates& aggregates() const { return aggregates_; }
+  // The records of instances and migrations, and the server groups.
   const Records& records() const { return records_; }
 
   // Applies the changes of one command. The invariants hold again when Apply returns. The use of
@@ -189,11 +189,6 @@ class State {
   void TakeApart(ProviderId root, Pool& pool, std::vector<ProviderId>& roots);
   void PutTogether(Pool pool, const std::vector<ProviderId>& old_roots);
 
-  void PutService(const ServicePtr& service);
-  void RemoveService(const ServiceRemoved& removed);
-  void PutNode(NodeRecordPtr node);
-  void RemoveNode(ProviderId id);
-
   // Defined in consumers.cc:
   void PutConsumer(const Consumer& consumer, DroppedUse& dropped);
   void RemoveConsumer(ConsumerId id, DroppedUse& dropped);
@@ -214,10 +209,8 @@ class State {
   ConsumerTable consumers_;
   PersistentMap<std::pair<absl::Time, ConsumerId>, std::monostate> leases_;
   PersistentMap<OwnerKey, Counted<OwnerUsage>> owners_;
-  PersistentMap<std::pair<std::string, std::string>, ServicePtr> services_;
-  PersistentMap<Uuid, ServicePtr> services_by_id_;  // the records of services_
-  PersistentMap<ProviderId, NodeRecordPtr> nodes_;
-  HostIndex<ProviderId> nodes_by_host_;  // the ids of nodes_
+  Fleet fleet_;
+  Aggregates aggregates_;
   Records records_;
 };
 

@@ -118,6 +118,12 @@ class Calls {
         return Services();
       case EntityKind::kNode:
         return Nodes();
+      case EntityKind::kAggregate:
+        return Records(rows_.touched->aggregates, rows_.base->aggregates().by_id(),
+                       rows_.next->aggregates().by_id());
+      case EntityKind::kServerGroup:
+        return Records(rows_.touched->groups, rows_.base->records().groups(),
+                       rows_.next->records().groups());
       case EntityKind::kInstance:
         return Records(rows_.touched->instances, rows_.base->records().instances(),
                        rows_.next->records().instances());
@@ -269,8 +275,7 @@ class Calls {
         AddRecord(records_, old == nullptr ? std::nullopt : std::optional((*old)->generation),
                   **now);
       } else if (now == nullptr && old != nullptr) {
-        remove_records_.Column(0).AddUuid(id.uuid);
-        remove_records_.Column(1).AddInt((*old)->generation.value);
+        RemoveRecord(remove_records_, **old);
       }
     }
   }
@@ -330,7 +335,7 @@ class Calls {
   SqlCall& services_ = calls_.emplace_back("write_services", 13);
   SqlCall& remove_nodes_ = calls_.emplace_back("remove_nodes", 1);
   SqlCall& nodes_ = calls_.emplace_back("write_nodes", kNodeColumns);
-  SqlCall& remove_records_ = calls_.emplace_back("remove_records", 2);
+  SqlCall& remove_records_ = calls_.emplace_back("remove_records", kRemovedColumns);
   SqlCall& records_ = calls_.emplace_back("write_records", kRecordColumns);
 };
 
@@ -352,6 +357,10 @@ void Touched::Add(const Changes& changes) {
       [&](const ServiceRemoved& removed) { add(services, removed.host, removed.binary); },
       [&](const NodePut& put) { add(nodes, put.node->id); },
       [&](const NodeRemoved& removed) { add(nodes, removed.id); },
+      [&](const AggregatePut& put) { add(aggregates, put.aggregate->id); },
+      [&](const AggregateRemoved& removed) { add(aggregates, removed.id); },
+      [&](const ServerGroupPut& put) { add(groups, put.group->id); },
+      [&](const ServerGroupRemoved& removed) { add(groups, removed.id); },
       [&](const InstancePut& put) { add(instances, put.instance->id); },
       [&](const InstanceRemoved& removed) { add(instances, removed.id); },
       [&](const MigrationPut& put) { add(migrations, put.migration->id); },

@@ -33,6 +33,8 @@ struct Touched {
   absl::flat_hash_set<TraitId> traits;
   absl::flat_hash_set<std::pair<std::string, std::string>> services;
   absl::flat_hash_set<ProviderId> nodes;
+  absl::flat_hash_set<AggregateId> aggregates;
+  absl::flat_hash_set<ServerGroupId> groups;
   absl::flat_hash_set<InstanceId> instances;
   absl::flat_hash_set<MigrationId> migrations;
   int64_t size = 0;  // of all these sets

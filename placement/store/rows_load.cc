@@ -71,6 +71,10 @@ class Loader {
         return Services();
       case EntityKind::kNode:
         return Nodes();
+      case EntityKind::kAggregate:
+        return Aggregates();
+      case EntityKind::kServerGroup:
+        return ServerGroups();
       case EntityKind::kInstance:
         return Instances();
       case EntityKind::kMigration:
@@ -306,9 +310,34 @@ class Loader {
     return ForEachById(kSelectNodes, read, kLargeRowsAtOnce);
   }
 
+  absl::Status Aggregates() {
+    const auto read = [this](const QueryRows& rows, int row) {
+      AggregatePtr aggregate = ReadAggregate(rows, row);
+      const std::string& name = aggregate->name;
+      if (!name.empty() && !aggregate_names_.insert(name).second) {
+        return Contradiction("a second aggregate with the name", name);
+      }
+      changes_.push_back(AggregatePut{std::move(aggregate)});
+      return absl::OkStatus();
+    };
+    return ForEachById(kSelectAggregates, read, kLargeRowsAtOnce);
+  }
+
+  absl::Status ServerGroups() {
+    return ForEachById(kSelectServerGroups, [this](const QueryRows& rows, int row) {
+      ServerGroupPtr group = ReadServerGroup(rows, row);
+      groups_.insert(group->id);
+      changes_.push_back(ServerGroupPut{std::move(group)});
+      return absl::OkStatus();
+    });
+  }
+
   absl::Status Instances() {
     const auto read = [this](const QueryRows& rows, int row) {
       InstancePtr instance = ReadInstance(rows, row);
+      if (const auto group = MemberGroup(*instance); group && !groups_.contains(*group)) {
+        return Contradiction("no server group for instance", instance->id.ToString());
+      }
       instances_.insert(instance->id);
       changes_.push_back(InstancePut{std::move(instance)});
       return absl::OkStatus();
@@ -341,6 +370,8 @@ class Loader {
   std::vector<Revision> epochs_;
   Changes changes_;
   absl::flat_hash_map<ProviderId, Loaded> providers_;
+  absl::flat_hash_set<std::string> aggregate_names_;
+  absl::flat_hash_set<ServerGroupId> groups_;
   absl::flat_hash_set<InstanceId> instances_;
   absl::flat_hash_map<std::string, std::shared_ptr<const Owner>> owners_;
 };

@@ -75,7 +75,8 @@ struct CandidateRequest {
   std::vector<std::string> root_forbidden;
   std::vector<std::vector<AggregateId>> root_member_of;  // any-of sets
   std::vector<AggregateId> root_forbidden_aggregates;
-  bool ignore_unknown_forbidden = false;  // a forbidden trait that does not exist is no error
+  std::vector<ProviderId> forbidden_roots;  // unknown ones are no error
+  bool ignore_unknown_forbidden = false;    // a forbidden trait that does not exist is no error
   bool exclude_stale_roots = false;
   bool collapse_equivalent = false;  // one candidate for equal allocations (P-201)
   std::optional<int64_t> limit;      // at least 1 (P-208)

@@ -16,10 +16,12 @@
 //   5. ProviderRemoved, children before their parents
 //   6. ClassRemoved, TraitRemoved
 //   7. ServicePut, ServiceRemoved, NodePut, NodeRemoved
-//   8. MigrationRemoved
-//   9. InstanceRemoved, then InstancePut
-//   10. MigrationPut
-//   11. FormatRaised
+//   8. AggregatePut, AggregateRemoved, ServerGroupPut; no two aggregates have one name in between
+//   9. MigrationRemoved
+//   10. InstanceRemoved, then InstancePut
+//   11. MigrationPut
+//   12. ServerGroupRemoved
+//   13. FormatRaised
 // No command raises a counter by more than 1. So a generation never exceeds the number of commands,
 // and an entity that is made again starts above all generations that it had before (D-39).
 //
@@ -39,10 +41,12 @@
 #include <variant>
 #include <vector>
 
+#include "placement/values/aggregate.h"
 #include "placement/values/consumer.h"
 #include "placement/values/fleet.h"
 #include "placement/values/instance.h"
 #include "placement/values/provider.h"
+#include "placement/values/server_group.h"
 
 namespace berth::placement {
 
@@ -59,6 +63,8 @@ enum class EntityKind {
   kConsumer,
   kService,
   kNode,
+  kAggregate,
+  kServerGroup,
   kInstance,
   kMigration,
 };
@@ -132,6 +138,22 @@ struct NodeRemoved {
   static constexpr EntityOfChange kEntity = EntityKind::kNode;
   ProviderId id;
 };
+struct AggregatePut {
+  static constexpr EntityOfChange kEntity = EntityKind::kAggregate;
+  AggregatePtr aggregate;
+};
+struct AggregateRemoved {
+  static constexpr EntityOfChange kEntity = EntityKind::kAggregate;
+  AggregateId id;
+};
+struct ServerGroupPut {
+  static constexpr EntityOfChange kEntity = EntityKind::kServerGroup;
+  ServerGroupPtr group;
+};
+struct ServerGroupRemoved {
+  static constexpr EntityOfChange kEntity = EntityKind::kServerGroup;
+  ServerGroupId id;
+};
 struct InstancePut {
   static constexpr EntityOfChange kEntity = EntityKind::kInstance;
   InstancePtr instance;
@@ -154,10 +176,11 @@ struct FormatRaised {
   int format = 0;
 };
 
-using Change = std::variant<ProviderPut, ProviderRemoved, ProviderUsed, ConsumerPut,
-                            ConsumerRemoved, ClassPut, ClassRemoved, TraitPut, TraitRemoved,
-                            ServicePut, ServiceRemoved, NodePut, NodeRemoved, InstancePut,
-                            InstanceRemoved, MigrationPut, MigrationRemoved, FormatRaised>;
+using Change =
+    std::variant<ProviderPut, ProviderRemoved, ProviderUsed, ConsumerPut, ConsumerRemoved, ClassPut,
+                 ClassRemoved, TraitPut, TraitRemoved, ServicePut, ServiceRemoved, NodePut,
+                 NodeRemoved, AggregatePut, AggregateRemoved, ServerGroupPut, ServerGroupRemoved,
+                 InstancePut, InstanceRemoved, MigrationPut, MigrationRemoved, FormatRaised>;
 using Changes = std::vector<Change>;
 
 // A visitor that is made of one function for each kind of change: std::visit(EachKind{...},

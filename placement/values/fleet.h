@@ -54,6 +54,10 @@ struct ServiceRecord {
 };
 using ServicePtr = std::shared_ptr<const ServiceRecord>;
 
+// Whether the service is up and no operator forced it down. While this is true, no other process
+// may take over the service's host (T-291, T-298).
+inline bool HoldsLease(const ServiceRecord& service) { return service.up && !service.forced_down; }
+
 // CPUs, memory and disk of a node.
 struct NodeAmounts {
   int64_t vcpus = 0;  // of a total or of what is free: shared CPUs; of a use: all CPUs (T-110)

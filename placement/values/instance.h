@@ -99,14 +99,15 @@ using HeldPtr = std::shared_ptr<const HeldParts>;
 struct InstanceRecord {
   InstanceId id;
   Generation generation;
-  std::string name;                // at most 255 characters, like each text here
-  std::string project;             // not empty
-  std::string user;                // not empty
-  std::string host;                // of the tracker that claimed the instance; empty: none did
-  std::optional<ProviderId> node;  // none: the instance is on no node; given only with a host
-  std::string vm_state;            // not empty
-  std::string task_state;          // empty: nothing is being done
-  std::string flavor_id;           // empty: not given
+  std::string name;                    // at most 255 characters, like each text here
+  std::string project;                 // not empty
+  std::string user;                    // not empty
+  std::string host;                    // of the tracker that claimed the instance; empty: none did
+  std::optional<ProviderId> node;      // none: the instance is on no node; given only with a host
+  std::string vm_state;                // not empty
+  std::string task_state;              // empty: nothing is being done
+  std::optional<ServerGroupId> group;  // none: the instance is in no server group
+  std::string flavor_id;               // empty: not given
   FlavorAmounts flavor;
   HeldPtr held;      // null: no names and no context
   std::string body;  // the other fields; at most 64 KiB
@@ -123,6 +124,12 @@ using InstancePtr = std::shared_ptr<const InstanceRecord>;
 inline bool IsRemovable(const InstanceRecord& instance) {
   return instance.vm_state == kDeletedState ||
          (instance.vm_state == kOffloadedState && instance.task_state != kSpawningTask);
+}
+
+// The group of which the record makes the instance a member. None: of no group. A deleted instance
+// is no member of the group that its record names, and that group need not exist any more.
+inline std::optional<ServerGroupId> MemberGroup(const InstanceRecord& instance) {
+  return instance.vm_state == kDeletedState ? std::nullopt : instance.group;
 }
 
 // What the record gives to the instance alone, which may be nothing.

@@ -45,15 +45,6 @@ std::string ReasonFor(const CommandBody& body) {
   return find == nullptr ? "" : absl::StrCat("cancelled the request id ", find->request_id);
 }
 
-bool OnlyValidates(const CommandBody& body) {
-  const auto* reshape = std::get_if<Reshape>(&body);
-  const auto* topology = std::get_if<ApplyTopology>(&body);
-  const auto* import = std::get_if<ImportLedger>(&body);
-  return (reshape != nullptr && reshape->validate_only) ||
-         (topology != nullptr && topology->validate_only) ||
-         (import != nullptr && import->validate_only);
-}
-
 // The position after `base` to which `next` belongs, apart from the batch, the time and the number of
 // commands.
 Position NextPosition(Position base, const State& next) {

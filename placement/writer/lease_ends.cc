@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <optional>
 
+#include "placement/state/lookup.h"
+
 namespace berth::placement {
 namespace {
 
@@ -13,7 +15,7 @@ constexpr absl::Duration kRefusedWait = absl::Seconds(10);
 
 bool LeaseEnds::WantBatch() {
   const StatePtr state = publisher_->Newest();
-  const std::optional<absl::Time> end = state->first_lease_end();
+  const std::optional<absl::Time> end = FirstLeaseEnd(*state);
   if (!end || absl::ToInt64Nanoseconds(publisher_->boot_now()) < *wait_until_ns_) {
     return false;
   }
@@ -26,7 +28,7 @@ bool LeaseEnds::TimeIsOld(const Position& position) {
 
 absl::Duration LeaseEnds::IdleWait() {
   const StatePtr state = publisher_->Newest();
-  const std::optional<absl::Time> end = state->first_lease_end();
+  const std::optional<absl::Time> end = FirstLeaseEnd(*state);
   if (!end) return kIdleWaitMax;
   if (WantBatch()) return absl::ZeroDuration();
   const absl::Duration left = *end - clock_->Now(state->position());
@@ -38,7 +40,7 @@ absl::Duration LeaseEnds::IdleWait() {
 
 void LeaseEnds::Offer(Batch& batch) {
   // The newest state may be of another process, and newer than the base.
-  const std::optional<absl::Time> end = batch.base()->first_lease_end();
+  const std::optional<absl::Time> end = FirstLeaseEnd(*batch.base());
   if (!end || !WantBatch()) return;
   if (*end > batch.now()) {
     if (TimeIsOld(batch.base()->position())) batch.ForceRow();

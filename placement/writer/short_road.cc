@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "placement/ground/boot_clock.h"
+#include "placement/state/lookup.h"
 
 namespace berth::placement {
 namespace {
@@ -144,7 +145,7 @@ bool ShortRoad::AddAhead(const Batch& sent, std::unique_ptr<Batch>* ahead) {
     const absl::Time now =
         std::max(parts_.clock.Now(parts_.publisher.Newest()->position()), sent.now());
     // A lease that has ended since MayDecideAhead is released before these commands are decided.
-    const std::optional<absl::Time> lease_end = base->first_lease_end();
+    const std::optional<absl::Time> lease_end = FirstLeaseEnd(*base);
     if (lease_end && *lease_end <= now) {
       parts_.intake.PutBack(commands);
       return false;

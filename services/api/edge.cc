@@ -1,5 +1,6 @@
 #include "services/api/edge.h"
 
+#include "absl/strings/str_cat.h"
 #include "berth/placement/v1/allocation.pb.h"
 #include "google/rpc/error_details.pb.h"
 #include "google/rpc/status.pb.h"
@@ -143,6 +144,13 @@ grpc::Status CallRecorder::End(const Message& request, const Context& context,
   return wire;
 }
 
+void UnaryCall::TellRevision(const placement::Revision& revision) {
+  // The ledger has no revision for what no rule has decided.
+  if (revision == placement::Revision()) return;
+  context_->AddTrailingMetadata("berth-revision",
+                                absl::StrCat(revision.epoch, ":", revision.number));
+}
+
 void UnaryCall::End(const absl::Status& status) {
   const absl::Status ending = EndingOf(open_, status);
   Finish(recorder_->End(*request_, *context_, ending, begun_, ending != status));
@@ -189,8 +197,9 @@ void Edge::Submit(placement::Command command, UnaryCall* call,
                       placement::StatePtr state = ledger->Recent(decision.revision);
                       if (state == nullptr) state = ledger->Newest();
                       fill(WriteAnswer{decision, *state, state->catalog()});
-                    } else if (refused && refused(decision.status)) {
-                      return;
+                    } else {
+                      call->TellRevision(decision.revision);
+                      if (refused && refused(decision.status)) return;
                     }
                     call->End(decision.status);
                   });

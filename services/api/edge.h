@@ -97,6 +97,9 @@ class UnaryCall : public Reactor {
   void AnswerInAnyCase() {
     if (open_ != nullptr) open_->AnswerInAnyCase();
   }
+  // Tells the caller, beside the status, the revision at which its write was refused. To be called
+  // before End.
+  void TellRevision(const placement::Revision& revision);
   // Ends the call with `status`. Called once, from any thread. If the call was cancelled because the
   // caller may not be here any more, ends it with this reason.
   void End(const absl::Status& status);

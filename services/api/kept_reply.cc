@@ -84,11 +84,16 @@ void OfNode(const WriteAnswer& answer, google::protobuf::Any* to) {
 
 std::map<std::string, Reply> RecordReplies() {
   return {
+      {"AggregateService/DeleteAggregate", Bare<pb::DeleteAggregateResponse>},
+      {"AggregateService/SetAggregate", By(FillSetAggregate)},
       {"InstanceService/CreateMigration", By(FillCreateMigration)},
       {"InstanceService/DeleteInstance", Bare<pb::DeleteInstanceResponse>},
       {"InstanceService/EndMove", By(FillEndMove)},
       {"InstanceService/SetInstance", By(FillSetInstance)},
       {"InstanceService/UpdateMigration", By(FillUpdateMigration)},
+      {"ServerGroupService/DeleteServerGroup", Bare<pb::DeleteServerGroupResponse>},
+      {"ServerGroupService/SetServerGroup", By(FillSetServerGroup)},
+      {"ServerGroupService/UpdateServerGroupMembers", Bare<pb::UpdateServerGroupMembersResponse>},
   };
 }
 

@@ -6,6 +6,7 @@
 #include "absl/strings/numbers.h"
 #include "services/api/kept_reply.h"
 #include "services/api/page.h"
+#include "services/watch/messages.h"
 #include "services/wire/allocation.h"
 #include "services/wire/catalog.h"
 #include "services/wire/fleet.h"
@@ -35,30 +36,6 @@ const char* ReasonOf(const LedgerHealth& health) {
   if (health.writing_stopped)
     return "the tables differed twice within a minute from what placement has in memory";
   return health.writable ? "" : "the database does not answer";
-}
-
-pb::EntityKind WireKind(EntityKind kind) {
-  switch (kind) {
-    case EntityKind::kProvider:
-      return pb::ENTITY_KIND_PROVIDER;
-    case EntityKind::kProviderUsage:
-      return pb::ENTITY_KIND_PROVIDER_USAGE;
-    case EntityKind::kConsumer:
-      return pb::ENTITY_KIND_CONSUMER;
-    case EntityKind::kResourceClass:
-      return pb::ENTITY_KIND_RESOURCE_CLASS;
-    case EntityKind::kTrait:
-      return pb::ENTITY_KIND_TRAIT;
-    case EntityKind::kService:
-      return pb::ENTITY_KIND_SERVICE;
-    case EntityKind::kNode:
-      return pb::ENTITY_KIND_NODE;
-    case EntityKind::kInstance:
-      return pb::ENTITY_KIND_INSTANCE;
-    case EntityKind::kMigration:
-      return pb::ENTITY_KIND_MIGRATION;
-  }
-  return pb::ENTITY_KIND_UNSPECIFIED;
 }
 
 void FillUsage(const State& state, const ProviderPlace& place, pb::ProviderUsage* to) {
@@ -108,6 +85,21 @@ bool FillNodeEntity(const State& state, const EntityKey& key, pb::Entity* to) {
   return true;
 }
 
+bool FillAggregateEntity(const State& state, const EntityKey& key, pb::Entity* to) {
+  const auto aggregate = state.aggregates().Find(*placement::AggregateId::Parse(key.key));
+  if (aggregate == nullptr) return false;
+  FillAggregate(*aggregate, to->mutable_aggregate());
+  return true;
+}
+
+bool FillServerGroupEntity(const State& state, const EntityKey& key, pb::Entity* to) {
+  const auto group =
+      placement::FindGroup(state.records(), *placement::ServerGroupId::Parse(key.key));
+  if (group == nullptr) return false;
+  FillServerGroup(*group, to->mutable_server_group());
+  return true;
+}
+
 bool FillInstanceEntity(const State& state, const EntityKey& key, pb::Entity* to) {
   const auto instance = state.records().FindInstance(*placement::InstanceId::Parse(key.key));
   if (instance == nullptr) return false;
@@ -141,6 +133,10 @@ bool FillEntity(const State& state, const EntityKey& key, pb::Entity* to) {
       return FillServiceEntity(state, key, to);
     case EntityKind::kNode:
       return FillNodeEntity(state, key, to);
+    case EntityKind::kAggregate:
+      return FillAggregateEntity(state, key, to);
+    case EntityKind::kServerGroup:
+      return FillServerGroupEntity(state, key, to);
     case EntityKind::kInstance:
       return FillInstanceEntity(state, key, to);
     case EntityKind::kMigration:

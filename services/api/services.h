@@ -30,6 +30,7 @@ class Workers;
 
 std::unique_ptr<grpc::Service> MakeProviderService(Edge* edge);
 std::unique_ptr<grpc::Service> MakeInventoryService(Edge* edge);
+std::unique_ptr<grpc::Service> MakeAggregateService(Edge* edge);
 std::unique_ptr<grpc::Service> MakeAssociationService(Edge* edge);
 // `stale_age`: when migrations count as stale, if a request does not say it.
 std::unique_ptr<grpc::Service> MakeAuditService(Edge* edge, absl::Duration stale_age);
@@ -50,7 +51,10 @@ std::unique_ptr<grpc::Service> MakeConsumerService(Edge* edge);
 std::unique_ptr<grpc::Service> MakeReportService(ReportSessions* sessions);
 std::unique_ptr<grpc::Service> MakeWatchService(WatchHub* hub);
 std::unique_ptr<grpc::Service> MakeInstanceService(Edge* edge);
+std::unique_ptr<grpc::Service> MakeServerGroupService(Edge* edge);
 std::unique_ptr<grpc::Service> MakeHostService(Edge* edge, ReportSessions* sessions);
+std::unique_ptr<grpc::Service> MakeHostStateService(Edge* edge, ReportSessions* sessions,
+                                                    const placement::SearchBudget& budget);
 
 }  // namespace berth::services
 

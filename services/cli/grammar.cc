@@ -182,6 +182,7 @@ void AddGrammar(CLI::App& app, Session& session, Said* flags) {
   AddUsageCommand(app, session);
   AddNodeCommands(app, session);
   AddInstanceCommands(app, session);
+  AddGroupCommands(app, session);
   AddMigrationCommands(app, session);
   AddServiceCommands(app, session);
   AddFleetCommands(app, session);

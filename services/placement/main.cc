@@ -30,7 +30,6 @@ sigset_t BlockSignals() {
   sigaddset(&signals, SIGCHLD);
   sigaddset(&signals, SIGHUP);
   pthread_sigmask(SIG_BLOCK, &signals, nullptr);
-  signal(SIGPIPE, SIG_IGN);
   return signals;
 }
 

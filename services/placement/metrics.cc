@@ -108,7 +108,7 @@ void MeasureLedger(const placement::Ledger& ledger, const State& state, Samples*
 void MeasureFleet(const State& state, Samples* samples) {
   double up = 0, down = 0;
   state.services().ForEach([&](const auto&, const auto& service) {
-    (service->up && !service->forced_down ? up : down) += 1;
+    (placement::HoldsLease(*service) ? up : down) += 1;
   });
   samples->Gauge("trackers", "Services by state.", up, {{"state", "up"}});
   samples->Gauge("trackers", "Services by state.", down, {{"state", "down"}});

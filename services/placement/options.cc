@@ -81,9 +81,9 @@ void AddPlacementOptions(PlacementOptions* options, Config* config) {
   AddLimits(options, config);
 }
 
-CertificateUse PlacementCertificateUse() {
-  CertificateUse use;
-  use.role = kPlacementRole;
+client::CertificateUse PlacementCertificateUse() {
+  client::CertificateUse use;
+  use.role = client::kPlacementRole;
   use.server = true;
   return use;
 }

@@ -44,7 +44,7 @@ struct PlacementOptions : ServiceOptions {
 void AddPlacementOptions(PlacementOptions* options, Config* config);
 
 // What the certificate of placement must be good for. `berth health` of a container presents it, too.
-CertificateUse PlacementCertificateUse();
+client::CertificateUse PlacementCertificateUse();
 
 // Fails with kInvalidArgument or kFailedPrecondition for settings that cannot work. The error
 // message is for the person who wrote the settings.

@@ -174,7 +174,10 @@ class PlacementProcess::Impl {
     services.push_back(MakeReportService(sessions.get()));
     services.push_back(MakeConsumerService(edge.get()));
     services.push_back(MakeHostService(edge.get(), sessions.get()));
+    services.push_back(MakeHostStateService(edge.get(), sessions.get(), budget));
     services.push_back(MakeInstanceService(edge.get()));
+    services.push_back(MakeServerGroupService(edge.get()));
+    services.push_back(MakeAggregateService(edge.get()));
     services.push_back(MakeReshapeService(edge.get()));
     services.push_back(MakeWatchService(watches.get()));
   }

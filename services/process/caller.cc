@@ -9,8 +9,8 @@
 #include "absl/strings/string_view.h"
 #include "grpc/grpc_security_constants.h"
 #include "grpcpp/server_context.h"
-#include "services/tls/certificates.h"
-#include "services/tls/spiffe_id.h"
+#include "services/client/cpp/certificates.h"
+#include "services/client/cpp/spiffe_id.h"
 
 namespace berth::services {
 namespace {
@@ -23,15 +23,15 @@ absl::string_view PropertyOf(const grpc::AuthContext& context, const char* name)
   return values.size() == 1 ? absl::string_view(values[0].data(), values[0].size()) : "";
 }
 
-// Like CertificateEnd. Each thread remembers certificates, because one connection makes many calls
-// with one certificate.
+// Like client::CertificateEnd. Each thread remembers certificates, because one connection makes many
+// calls with one certificate.
 absl::Time RememberedEnd(absl::string_view pem) {
   thread_local absl::flat_hash_map<std::string, absl::Time> ends;
   const auto found = ends.find(pem);
   if (found != ends.end()) return found->second;
   if (ends.size() >= kEndsKeptMax) ends.clear();
   const std::string text(pem);
-  return ends[text] = CertificateEnd(text);
+  return ends[text] = client::CertificateEnd(text);
 }
 
 }  // namespace
@@ -48,7 +48,7 @@ Caller CallerOn(const grpc::AuthContext& connection) {
   // gRPC sets this property only if the certificate has exactly one URI.
   const absl::string_view uri = PropertyOf(connection, GRPC_PEER_SPIFFE_ID_PROPERTY_NAME);
   if (uri.empty()) return caller;
-  const auto id = ParseSpiffeId(uri);
+  const auto id = client::ParseSpiffeId(uri);
   if (!id.ok()) return caller;
   caller.domain = id->domain;
   caller.role = id->role;

@@ -19,9 +19,9 @@
 #include "placement/ground/boot_clock.h"
 #include "placement/ground/check.h"
 #include "placement/values/refusal.h"
+#include "services/client/cpp/spiffe_id.h"
 #include "services/process/open_connections.h"
 #include "services/process/status.h"
-#include "services/tls/spiffe_id.h"
 
 namespace berth::services {
 

@@ -1,5 +1,7 @@
 #include "services/process/libraries.h"
 
+#include <signal.h>
+
 #include <cstdlib>
 
 #include "absl/synchronization/mutex.h"
@@ -7,6 +9,9 @@
 namespace berth::services {
 
 void SetUpLibraries() {
+  // libvirt and libpq write to sockets whose other end may just have gone. They read the error that
+  // they then get; the signal would end the process.
+  signal(SIGPIPE, SIG_IGN);
   // Debian builds Abseil without NDEBUG. Such a build records for every mutex of gRPC which other
   // mutexes were held with it, to find mistakes in gRPC's lock order. This takes half a KiB for
   // each mutex, in one graph under one lock: memory for each connection, and time for each call.

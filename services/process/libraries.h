@@ -1,4 +1,4 @@
-// Settings of the libraries that a process of Berth uses: gRPC and Abseil.
+// Settings of the libraries that a process of Berth uses: gRPC, Abseil, libvirt and libpq.
 #ifndef BERTH_SERVICES_PROCESS_LIBRARIES_H_
 #define BERTH_SERVICES_PROCESS_LIBRARIES_H_
 

@@ -24,7 +24,7 @@ class OpenConnections;
 struct ServerOptions {
   std::vector<std::string> listen;  // HOST:PORT (port 0: a free port), [IPV6]:PORT or unix:PATH
   bool insecure_listen = false;     // without TLS: allow addresses that other machines can reach
-  TlsSettings tls;                  // if given, every listener demands client certificates
+  client::TlsSettings tls;          // if given, every listener demands client certificates
   std::string address_file;         // file for the addresses, one a line; empty: no file
   int message_mib_max = 4;
   int streams_max = 1024;  // open calls of one connection

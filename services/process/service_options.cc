@@ -11,6 +11,7 @@
 #include "absl/time/time.h"
 #include "services/log/log.h"
 #include "services/process/open_connections.h"
+#include "services/tls/grpc_log.h"
 
 namespace berth::services {
 namespace {
@@ -74,7 +75,7 @@ absl::Status CheckMetricsListener(const ServiceOptions& options) {
                    "give --insecure-metrics-listen if the network can be trusted"));
 }
 
-void AddTlsOptions(TlsSettings* tls, Config* config) {
+void AddTlsOptions(client::TlsSettings* tls, Config* config) {
   config->Add("tls-certificate", &tls->files.certificate,
               "PEM file with the certificate of this process, then those that lead to the CA");
   config->Add("tls-key", &tls->files.key, "PEM file with the private key of the certificate");
@@ -96,7 +97,7 @@ Tls::Tell PeerTeller(std::function<placement::BootTime()> clock) {
 }
 
 absl::StatusOr<std::unique_ptr<Tls>> OpenTls(const ServiceOptions& options,
-                                             const CertificateUse& use) {
+                                             const client::CertificateUse& use) {
   if (!options.tls.given()) return std::unique_ptr<Tls>();
   const Tls::Tell tell_of_peers = PeerTeller();
   PassOnGrpcLog(tell_of_peers);

@@ -34,7 +34,7 @@ void AddServiceOptions(ServiceOptions* options, Config* config);
 absl::Status CheckMetricsListener(const ServiceOptions& options);
 
 // Declares the settings of TLS.
-void AddTlsOptions(TlsSettings* tls, Config* config);
+void AddTlsOptions(client::TlsSettings* tls, Config* config);
 
 // Writes to the log what is told of peers, who decide how often it is told: the same text once a
 // second, and 20 lines a second at most, with the number of those that were left out. What else gRPC
@@ -44,7 +44,7 @@ Tls::Tell PeerTeller(std::function<placement::BootTime()> clock = placement::Boo
 // Opens the certificates of a service, and passes on to the log what happens to them, and what gRPC
 // and the handshakes tell of peers (PeerTeller). Null if `options` has no TLS. Fails like Tls::Open.
 absl::StatusOr<std::unique_ptr<Tls>> OpenTls(const ServiceOptions& options,
-                                             const CertificateUse& use);
+                                             const client::CertificateUse& use);
 
 // Looks at the files of `tls` every second while the result lives, on a thread of its own, because a
 // disk may hang. Null if `tls` is null.

@@ -4,9 +4,9 @@
 #include <utility>
 #include <vector>
 
-#include "placement/commands/fleet_node.h"
 #include "placement/commands/node_providers.h"
 #include "placement/commands/report_limits.h"
+#include "placement/values/fleet.h"
 #include "services/process/error.h"
 #include "services/wire/allocation.h"
 #include "services/wire/fleet.h"

@@ -32,6 +32,7 @@ void AddTreeChange(const placement::Change& change, bool is_own, PushScope* scop
       [scope](const ConsumerRemoved& removed) { scope->consumers.insert(removed.id); },
       // These are no news of a node.
       Ignore<ProviderUsed, ServicePut, ServiceRemoved, NodePut, NodeRemoved>(),
+      Ignore<AggregatePut, AggregateRemoved, ServerGroupPut, ServerGroupRemoved>(),
       Ignore<InstancePut, InstanceRemoved, MigrationPut, MigrationRemoved>(),
       Ignore<ClassPut, ClassRemoved, TraitPut, TraitRemoved, FormatRaised>()};
   std::visit(add, change);

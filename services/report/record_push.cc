@@ -43,6 +43,7 @@ void AddRecord(const placement::Change& change, PushScope* scope) {
       [scope](const MigrationRemoved& removed) { scope->migrations.insert(removed.id); },
       Ignore<ProviderPut, ProviderRemoved, ProviderUsed, ConsumerPut, ConsumerRemoved>(),
       Ignore<ServicePut, ServiceRemoved, NodePut, NodeRemoved>(),
+      Ignore<AggregatePut, AggregateRemoved, ServerGroupPut, ServerGroupRemoved>(),
       Ignore<ClassPut, ClassRemoved, TraitPut, TraitRemoved, FormatRaised>()};
   std::visit(add, change);
 }

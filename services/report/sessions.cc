@@ -300,6 +300,7 @@ int64_t ReportSessions::DispatchServices(const placement::Changes& changes) {
         DispatchService({gone.host, gone.binary});
       },
       Ignore<NodePut, NodeRemoved>(),  // the Welcome tells a tracker about its nodes
+      Ignore<AggregatePut, AggregateRemoved, ServerGroupPut, ServerGroupRemoved>(),
       Ignore<InstancePut, InstanceRemoved, MigrationPut, MigrationRemoved>(),
       Ignore<ProviderPut, ProviderRemoved, ProviderUsed, ConsumerPut, ConsumerRemoved>(),
       Ignore<ClassPut, ClassRemoved, TraitPut, TraitRemoved, FormatRaised>()};

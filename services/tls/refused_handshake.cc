@@ -5,7 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "openssl/ssl.h"
 #include "openssl/x509_vfy.h"
-#include "services/tls/holder.h"
+#include "services/client/cpp/holder.h"
 #include "services/tls/listener.h"
 
 namespace berth::services {
@@ -26,11 +26,11 @@ int OnVerified(int good, X509_STORE_CTX* context) {
   if (accepted != 0) return accepted;
   const X509* const certificate = X509_STORE_CTX_get0_cert(context);
   RefusalListener().Tell(
-      true, absl::StrCat("refused a TLS connection: the certificate of the other side: ",
-                         X509_verify_cert_error_string(X509_STORE_CTX_get_error(context)),
-                         " (certificate ", X509_STORE_CTX_get_error_depth(context) + 1,
-                         " of the chain); it is the one with ",
-                         certificate == nullptr ? "unknown holder" : HolderOf(certificate)));
+      true, absl::StrCat(
+                "refused a TLS connection: the certificate of the other side: ",
+                X509_verify_cert_error_string(X509_STORE_CTX_get_error(context)), " (certificate ",
+                X509_STORE_CTX_get_error_depth(context) + 1, " of the chain); it is the one with ",
+                certificate == nullptr ? "unknown holder" : client::HolderOf(certificate)));
   return accepted;
 }
 

@@ -71,6 +71,8 @@ const char* ReasonOf(Kind kind) {
       return "REQUEST_ID_REUSED";
     case Kind::kWrongState:
       return "WRONG_STATE";
+    case Kind::kGroupPolicy:
+      return "SERVER_GROUP_POLICY_VIOLATED";
     case Kind::kRecordConflict:
       return "RECORD_CONFLICT";
     case Kind::kInstanceNotFound:

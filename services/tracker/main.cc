@@ -3,7 +3,6 @@
 #include <signal.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <atomic>
 #include <cstdio>
 #include <functional>
@@ -34,7 +33,6 @@ namespace berth::services {
 namespace {
 
 constexpr char kServiceName[] = "berth.tracker.v1.TrackerService";
-constexpr absl::Duration kRenewalSpread = absl::Minutes(1);
 
 // The signals that this process receives with sigtimedwait.
 sigset_t Signals() {
@@ -73,7 +71,7 @@ tracker::Uplink::Options UplinkOptions(const TrackerOptions& options, const Trac
                                        Tls* tls) {
   tracker::Uplink::Options uplink;
   uplink.target = options.placement;
-  if (tls != nullptr) uplink.credentials = tls->ForChannel({kPlacementRole});
+  if (tls != nullptr) uplink.credentials = tls->ForChannel({client::kPlacementRole});
   uplink.host = host.configuration().host;
   uplink.incarnation = incarnation;
   uplink.machine_id = machine_id;
@@ -89,27 +87,18 @@ tracker::Uplink::Options UplinkOptions(const TrackerOptions& options, const Trac
 // Gives the uplink each new certificate of this process.
 class Renewals {
  public:
-  explicit Renewals(Tls* tls) : tls_(tls) { Note(); }
+  explicit Renewals(const Tls* tls) : tls_(tls), seen_(tls == nullptr ? 0 : tls->renewals()) {}
 
   // To be called every second.
   void Tick(TrackerHost* host) {
     if (tls_ == nullptr || tls_->renewals() == seen_) return;
-    // Trackers that get certificates at the same time must not come back at the same time.
-    const absl::Duration left = std::max(ends_at_ - absl::Now(), absl::ZeroDuration());
-    Note();
-    host->RenewUplink(tls_->ForChannel({kPlacementRole}), std::min(left / 2, kRenewalSpread));
+    seen_ = tls_->renewals();
+    host->RenewUplink(tls_->ForChannel({client::kPlacementRole}), tls_->renewal_spread());
   }
 
  private:
-  void Note() {
-    if (tls_ == nullptr) return;
-    seen_ = tls_->renewals();
-    ends_at_ = tls_->not_after();
-  }
-
-  Tls* const tls_;  // null: no TLS
-  int64_t seen_ = 0;
-  absl::Time ends_at_;  // the end of the certificate that was seen last
+  const Tls* const tls_;  // null: no TLS
+  int64_t seen_;
 };
 
 // Calls `tick` every second and `reload` for every SIGHUP, and returns at SIGTERM or SIGINT.

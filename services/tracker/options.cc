@@ -311,9 +311,9 @@ NodeConfiguration ReadHypervisor(const std::string& text) {
 
 }  // namespace
 
-CertificateUse TrackerCertificateUse(const std::string& host) {
-  CertificateUse use;
-  use.role = kTrackerRole;
+client::CertificateUse TrackerCertificateUse(const std::string& host) {
+  client::CertificateUse use;
+  use.role = client::kTrackerRole;
   use.name = host;
   use.server = use.client = true;
   return use;

@@ -41,7 +41,7 @@ struct TrackerOptions : ServiceOptions {
 };
 
 // What the certificate of the tracker of `host` must be good for.
-CertificateUse TrackerCertificateUse(const std::string& host);
+client::CertificateUse TrackerCertificateUse(const std::string& host);
 
 // Adds all settings to `config`, which writes them to `options` when it parses.
 void AddTrackerOptions(TrackerOptions* options, Config* config);

@@ -213,7 +213,7 @@ class TrackerService final : public pb::TrackerService::CallbackService {
     if (view.audit != nullptr) {
       tracker::Report report = view.audit->report;
       report.accounting = *node.accounting();
-      *response->mutable_facts() = tracker::WireFacts(*report.facts);
+      *response->mutable_facts() = tracker::WireFacts(report);
       *response->mutable_observation() =
           tracker::WireObservation(*report.facts, view.last.ended_at);
       *response->mutable_account() = tracker::WireAccount(report);

@@ -97,9 +97,9 @@ std::vector<std::string> WaitingForRestart(const TrackerOptions& running,
   const auto look_at_file = [&](const char* name, auto field) {
     if (running.tls.files.*field != read.tls.files.*field) names.emplace_back(name);
   };
-  look_at_file("tls-certificate", &CertificateTexts::certificate);
-  look_at_file("tls-key", &CertificateTexts::key);
-  look_at_file("tls-ca", &CertificateTexts::ca);
+  look_at_file("tls-certificate", &client::CertificateTexts::certificate);
+  look_at_file("tls-key", &client::CertificateTexts::key);
+  look_at_file("tls-ca", &client::CertificateTexts::ca);
   if (running.tls.trust_domain != read.tls.trust_domain) names.emplace_back("trust-domain");
   look("placement", &TrackerOptions::placement);
   look("listen", &TrackerOptions::listen);

@@ -81,6 +81,10 @@ bool EntityWalk::TellKind(EntityKind kind, Next next) {
       return TellServices(next);
     case EntityKind::kNode:
       return TellNodes(next);
+    case EntityKind::kAggregate:
+      return TellAggregates(next);
+    case EntityKind::kServerGroup:
+      return TellServerGroups(next);
     case EntityKind::kInstance:
       return TellInstances(next);
     case EntityKind::kMigration:
@@ -196,6 +200,22 @@ bool EntityWalk::TellNodes(Next next) {
   return TellEntries(state_->nodes(), next, &last_node_,
                      [](const placement::NodeRecord& node, pb::Entity* to) {
                        FillNodeRecord(node, to->mutable_node());
+                     });
+}
+
+bool EntityWalk::TellAggregates(Next next) {
+  if (!filter_.Wants(pb::ENTITY_KIND_AGGREGATE)) return true;
+  return TellEntries(state_->aggregates().by_id(), next, &last_aggregate_,
+                     [](const placement::Aggregate& aggregate, pb::Entity* to) {
+                       FillAggregate(aggregate, to->mutable_aggregate());
+                     });
+}
+
+bool EntityWalk::TellServerGroups(Next next) {
+  if (!filter_.Wants(pb::ENTITY_KIND_SERVER_GROUP)) return true;
+  return TellEntries(state_->records().groups(), next, &last_group_,
+                     [](const placement::ServerGroup& group, pb::Entity* to) {
+                       FillServerGroup(group, to->mutable_server_group());
                      });
 }
 

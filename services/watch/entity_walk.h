@@ -46,6 +46,8 @@ class EntityWalk {
   bool TellHolders(Next next);
   bool TellServices(Next next);
   bool TellNodes(Next next);
+  bool TellAggregates(Next next);
+  bool TellServerGroups(Next next);
   bool TellInstances(Next next);
   bool TellMigrations(Next next);
   void ChooseTrees();
@@ -59,6 +61,8 @@ class EntityWalk {
   std::optional<placement::ConsumerId> last_consumer_;
   std::optional<std::pair<std::string, std::string>> last_service_;
   std::optional<placement::ProviderId> last_node_;
+  std::optional<placement::AggregateId> last_aggregate_;
+  std::optional<placement::ServerGroupId> last_group_;
   std::optional<placement::InstanceId> last_instance_;
   std::optional<placement::MigrationId> last_migration_;
   bool trees_chosen_ = false;

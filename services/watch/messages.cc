@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <type_traits>
 #include <utility>
 
 #include "absl/container/flat_hash_set.h"
@@ -25,6 +26,34 @@ using placement::FeedCommand;
 using placement::ProviderId;
 using placement::Scope;
 using placement::TreeFacts;
+
+pb::EntityKind WireKind(placement::EntityKind kind) {
+  switch (kind) {
+    case placement::EntityKind::kProvider:
+      return pb::ENTITY_KIND_PROVIDER;
+    case placement::EntityKind::kProviderUsage:
+      return pb::ENTITY_KIND_PROVIDER_USAGE;
+    case placement::EntityKind::kConsumer:
+      return pb::ENTITY_KIND_CONSUMER;
+    case placement::EntityKind::kResourceClass:
+      return pb::ENTITY_KIND_RESOURCE_CLASS;
+    case placement::EntityKind::kTrait:
+      return pb::ENTITY_KIND_TRAIT;
+    case placement::EntityKind::kService:
+      return pb::ENTITY_KIND_SERVICE;
+    case placement::EntityKind::kNode:
+      return pb::ENTITY_KIND_NODE;
+    case placement::EntityKind::kAggregate:
+      return pb::ENTITY_KIND_AGGREGATE;
+    case placement::EntityKind::kServerGroup:
+      return pb::ENTITY_KIND_SERVER_GROUP;
+    case placement::EntityKind::kInstance:
+      return pb::ENTITY_KIND_INSTANCE;
+    case placement::EntityKind::kMigration:
+      return pb::ENTITY_KIND_MIGRATION;
+  }
+  return pb::ENTITY_KIND_UNSPECIFIED;
+}
 
 namespace {
 
@@ -51,6 +80,9 @@ std::vector<ProviderId> ProvidersOf(const placement::Consumer& consumer) {
   }
   return providers;
 }
+
+template <typename Kind, typename... Kinds>
+concept IsOneOf = (std::is_same_v<Kind, Kinds> || ...);
 
 // Makes the ToldChanges of one command. First come the command's own changes and those derived from
 // them. Then come, with own_ false, the neighbours: entities that did not change, but whose tree
@@ -116,39 +148,45 @@ class Teller {
     FillTrait(put.name, Present()->mutable_trait());
     Tell(pb::ENTITY_KIND_TRAIT, put.name, {}, true);
   }
-  void operator()(const placement::ClassRemoved&) {
-    Tell(pb::ENTITY_KIND_RESOURCE_CLASS, NextKey(), {}, false);
-  }
-  void operator()(const placement::TraitRemoved&) {
-    Tell(pb::ENTITY_KIND_TRAIT, NextKey(), {}, false);
-  }
   void operator()(const placement::ServicePut& put) {
     FillService(*put.service, nullptr, Present()->mutable_service());
     Tell(pb::ENTITY_KIND_SERVICE, put.service->id.ToString(), {}, true);
-  }
-  void operator()(const placement::ServiceRemoved&) {
-    Tell(pb::ENTITY_KIND_SERVICE, NextKey(), {}, false);
   }
   void operator()(const placement::NodePut& put) {
     FillNodeRecord(*put.node, Present()->mutable_node());
     Tell(pb::ENTITY_KIND_NODE, put.node->id.ToString(), {}, true);
   }
-  void operator()(const placement::NodeRemoved& removed) {
-    Tell(pb::ENTITY_KIND_NODE, removed.id.ToString(), {}, false);
+  // Of what is in no tree. The change has its uuid, or the scope has its key.
+  template <typename Removed>
+  requires IsOneOf<Removed, placement::NodeRemoved, placement::AggregateRemoved,
+                   placement::ServerGroupRemoved, placement::InstanceRemoved,
+                   placement::MigrationRemoved, placement::ClassRemoved, placement::TraitRemoved,
+                   placement::ServiceRemoved>
+  void operator()([[maybe_unused]] const Removed& removed) {
+    std::string key;
+    if constexpr (IsOneOf<Removed, placement::ClassRemoved, placement::TraitRemoved,
+                          placement::ServiceRemoved>) {
+      key = NextKey();
+    } else {
+      key = removed.id.ToString();
+    }
+    Tell(WireKind(*Removed::kEntity), key, {}, false);
+  }
+  void operator()(const placement::AggregatePut& put) {
+    FillAggregate(*put.aggregate, Present()->mutable_aggregate());
+    Tell(pb::ENTITY_KIND_AGGREGATE, put.aggregate->id.ToString(), {}, true);
+  }
+  void operator()(const placement::ServerGroupPut& put) {
+    FillServerGroup(*put.group, Present()->mutable_server_group());
+    Tell(pb::ENTITY_KIND_SERVER_GROUP, put.group->id.ToString(), {}, true);
   }
   void operator()(const placement::InstancePut& put) {
     FillInstance(*put.instance, Present()->mutable_instance());
     Tell(pb::ENTITY_KIND_INSTANCE, put.instance->id.ToString(), {}, true);
   }
-  void operator()(const placement::InstanceRemoved& removed) {
-    Tell(pb::ENTITY_KIND_INSTANCE, removed.id.ToString(), {}, false);
-  }
   void operator()(const placement::MigrationPut& put) {
     FillMigration(*put.migration, Present()->mutable_migration());
     Tell(pb::ENTITY_KIND_MIGRATION, put.migration->id.ToString(), {}, true);
-  }
-  void operator()(const placement::MigrationRemoved& removed) {
-    Tell(pb::ENTITY_KIND_MIGRATION, removed.id.ToString(), {}, false);
   }
   void operator()(const placement::FormatRaised&) {}  // watchers get no message: no entity changes
 

@@ -52,6 +52,9 @@ class ToldRevision {
 };
 using ToldRevisionPtr = std::shared_ptr<const ToldRevision>;
 
+// The kind of entity as messages name it.
+pb::EntityKind WireKind(placement::EntityKind kind);
+
 // A message without changes, which says that everything up to `revision` was sent.
 WatchMessage BeatMessage(placement::Revision revision);
 

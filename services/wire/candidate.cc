@@ -54,6 +54,9 @@ absl::Status SetRoot(const std::string& field, const pb::CandidateQuery& query,
   BERTH_ASSIGN_OR_RETURN(to->root_forbidden_aggregates,
                          ParseIds<AggregateId>(field + ".root_forbidden_aggregate_uuids",
                                                query.root_forbidden_aggregate_uuids()));
+  BERTH_ASSIGN_OR_RETURN(to->forbidden_roots,
+                         ParseIds<placement::ProviderId>(field + ".forbidden_root_uuids",
+                                                         query.forbidden_root_uuids()));
   return absl::OkStatus();
 }
 

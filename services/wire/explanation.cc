@@ -13,6 +13,8 @@ pb::ConstraintKind KindOf(ConstraintKind kind) {
       return pb::CONSTRAINT_KIND_ROOT_TRAITS;
     case ConstraintKind::kRootAggregates:
       return pb::CONSTRAINT_KIND_ROOT_AGGREGATES;
+    case ConstraintKind::kForbiddenRoots:
+      return pb::CONSTRAINT_KIND_FORBIDDEN_ROOTS;
     case ConstraintKind::kInTree:
       return pb::CONSTRAINT_KIND_IN_TREE;
     case ConstraintKind::kStaleness:

@@ -20,7 +20,17 @@ constexpr size_t kEchoBytesMax = 64;
 struct BadPlace {
   std::string path;
   absl::string_view why;
+  std::string key;  // of the innermost map entry in which the place is; empty: it is in none
 };
+
+// The key of `entry` as text, if `entry` is an entry of a map and a request may well tell the key.
+std::string KeyOfEntry(const Message& entry, const FieldDescriptor* map) {
+  if (!map->is_map()) return "";
+  const FieldDescriptor* const key = map->message_type()->map_key();
+  if (key->type() != FieldDescriptor::TYPE_STRING) return "";
+  std::string text = entry.GetReflection()->GetString(entry, key);
+  return text.find('\0') == std::string::npos ? text : "";
+}
 
 // Returns the first string in `message` that contains the character U+0000, or the first group, which
 // no message of ours has: its path has the number of the group's field. Nothing if there is neither.
@@ -34,21 +44,23 @@ std::optional<BadPlace> FindBadInElement(const Message& message, const FieldDesc
     const Message& inner = at < 0 ? reflection.GetMessage(message, field)
                                   : reflection.GetRepeatedMessage(message, field, at);
     std::optional<BadPlace> found = FindBad(inner);
-    if (found) found->path = absl::StrCat(".", found->path);
+    if (!found) return found;
+    found->path = absl::StrCat(".", found->path);
+    if (found->key.empty()) found->key = KeyOfEntry(inner, field);
     return found;
   }
   const std::string& text =
       at < 0 ? reflection.GetStringReference(message, field, &scratch)
              : reflection.GetRepeatedStringReference(message, field, at, &scratch);
   if (text.find('\0') == std::string::npos) return std::nullopt;
-  return BadPlace{"", "must not contain the character U+0000"};
+  return BadPlace{"", "must not contain the character U+0000", ""};
 }
 
 std::optional<BadPlace> FindBad(const Message& message) {
   const UnknownFieldSet& unknown = message.GetReflection()->GetUnknownFields(message);
   for (int i = 0; i < unknown.field_count(); ++i) {
     if (unknown.field(i).type() != UnknownField::TYPE_GROUP) continue;
-    return BadPlace{absl::StrCat(unknown.field(i).number()), "must not be a group"};
+    return BadPlace{absl::StrCat(unknown.field(i).number()), "must not be a group", ""};
   }
   std::vector<const FieldDescriptor*> fields;
   message.GetReflection()->ListFields(message, &fields);
@@ -109,7 +121,11 @@ absl::Status InvalidField(absl::string_view field, absl::string_view why) {
 
 absl::Status CheckText(const Message& message) {
   const std::optional<BadPlace> found = FindBad(message);
-  return found ? InvalidField(found->path, found->why) : absl::OkStatus();
+  if (!found) return absl::OkStatus();
+  if (found->key.empty()) return InvalidField(found->path, found->why);
+  return placement::Refuse(absl::StatusCode::kInvalidArgument, "INVALID_FIELD",
+                           absl::StrCat(found->path, ", of key ", found->key, ", ", found->why),
+                           {{{"field", found->path}, {"key", found->key}}});
 }
 
 absl::Status CheckRequestId(absl::string_view request_id) {

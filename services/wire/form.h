@@ -34,7 +34,8 @@ namespace pb = ::berth::placement::v1;
 absl::Status InvalidField(absl::string_view field, absl::string_view why);
 
 // Refuses a message if any of its strings contains the character U+0000, even in a nested message:
-// PostgreSQL cannot store this character. Refuses also a message with a group in it. A peer may nest
+// PostgreSQL cannot store this character. The entries of a map have no order that means anything, so
+// the refusal has the key of the entry, too. Refuses also a message with a group in it. A peer may nest
 // unknown groups almost as deep as a message is read; stored and told in another message, they would
 // be too deep for the reader.
 absl::Status CheckText(const google::protobuf::Message& message);

@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "placement/commands/record_fault.h"
+#include "services/wire/catalog.h"
 #include "services/wire/fleet.h"
 #include "services/wire/instance.h"
 #include "services/wire/inventory.h"
@@ -39,6 +40,10 @@ absl::Status ReadTimes(const Entity& from, placement::ImportedTimes* to) {
   return read("updated_at", from.has_updated_at(), from.updated_at(), &to->updated_at);
 }
 
+constexpr char kOrder[] =
+    ": the order is classes and traits, providers, consumers, services, nodes, aggregates, server "
+    "groups, instances, migrations";
+
 // Returns the rank of `kind` in the fixed order of kinds in an export; 0 if entities of this kind
 // cannot be imported.
 int RankOf(pb::Entity::EntityCase kind) {
@@ -54,10 +59,14 @@ int RankOf(pb::Entity::EntityCase kind) {
       return 4;
     case pb::Entity::kNode:
       return 5;
-    case pb::Entity::kInstance:
+    case pb::Entity::kAggregate:
       return 6;
-    case pb::Entity::kMigration:
+    case pb::Entity::kServerGroup:
       return 7;
+    case pb::Entity::kInstance:
+      return 8;
+    case pb::Entity::kMigration:
+      return 9;
     case pb::Entity::kProviderUsage:
     case pb::Entity::ENTITY_NOT_SET:
       break;
@@ -97,9 +106,7 @@ absl::Status ImportRecords::Convert(const pb::Entity& entity) {
   if (RankOf(kind) < RankOf(last_)) {
     return InvalidField(
         "entity", absl::StrCat("is of kind ", KindName(kind), ", but comes after one of kind ",
-                               KindName(last_),
-                               ": the order is classes and traits, providers, consumers, "
-                               "services, nodes, instances, migrations"));
+                               KindName(last_), kOrder));
   }
   last_ = kind;
   switch (kind) {
@@ -117,6 +124,10 @@ absl::Status ImportRecords::Convert(const pb::Entity& entity) {
       return AddService(entity.service());
     case pb::Entity::kNode:
       return AddNode(entity.node());
+    case pb::Entity::kAggregate:
+      return AddAggregate(entity.aggregate());
+    case pb::Entity::kServerGroup:
+      return AddServerGroup(entity.server_group());
     case pb::Entity::kInstance:
       return AddInstance(entity.instance());
     case pb::Entity::kMigration:
@@ -215,6 +226,24 @@ absl::Status ImportRecords::AddNode(pb::Node from) {
   SetUses(from.account(), &node.node.sums);
   BERTH_RETURN_IF_ERROR(ReadTimes(from, &node.times));
   command_.nodes.push_back(std::move(node));
+  return absl::OkStatus();
+}
+
+absl::Status ImportRecords::AddAggregate(const pb::Aggregate& from) {
+  placement::ImportedAggregate aggregate;
+  aggregate.record = count_;
+  BERTH_ASSIGN_OR_RETURN(aggregate.aggregate, AggregateOf("aggregate", from));
+  BERTH_RETURN_IF_ERROR(ReadTimes(from, &aggregate.times));
+  command_.aggregates.push_back(std::move(aggregate));
+  return absl::OkStatus();
+}
+
+absl::Status ImportRecords::AddServerGroup(const pb::ServerGroup& from) {
+  placement::ImportedServerGroup group;
+  group.record = count_;
+  BERTH_ASSIGN_OR_RETURN(group.group, ServerGroupOf("server_group", from));
+  BERTH_RETURN_IF_ERROR(ReadTimes(from, &group.times));
+  command_.groups.push_back(std::move(group));
   return absl::OkStatus();
 }
 

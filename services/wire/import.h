@@ -30,6 +30,8 @@ class ImportRecords {
   absl::Status AddConsumer(const pb::Consumer& from);
   absl::Status AddService(const pb::Service& from);
   absl::Status AddNode(pb::Node from);
+  absl::Status AddAggregate(const pb::Aggregate& from);
+  absl::Status AddServerGroup(const pb::ServerGroup& from);
   absl::Status AddInstance(const pb::Instance& from);
   absl::Status AddMigration(const pb::Migration& from);
 

@@ -4,7 +4,9 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
+#include "placement/ground/check.h"
 #include "placement/values/faults.h"
 
 namespace berth::services {
@@ -15,6 +17,8 @@ using placement::InstanceRecord;
 using placement::MigrationId;
 using placement::MigrationRecord;
 using placement::ProviderId;
+using placement::ServerGroup;
+using placement::ServerGroupId;
 
 namespace {
 
@@ -126,6 +130,16 @@ absl::StatusOr<std::optional<placement::TrackerProcess>> TrackerOf(const Request
   if (!incarnation) return InvalidField("tracker.incarnation", "is not a uuid");
   tracker = placement::TrackerProcess{request.tracker().host(), *incarnation};
   return tracker;
+}
+
+template <typename Texts>
+absl::StatusOr<std::vector<InstanceId>> InstancesOf(const char* list, const Texts& texts) {
+  std::vector<InstanceId> ids;
+  for (int i = 0; i < texts.size(); ++i) {
+    BERTH_ASSIGN_OR_RETURN(ids.emplace_back(),
+                           ParseId<InstanceId>(absl::StrCat(list, "[", i, "]"), texts[i]));
+  }
+  return ids;
 }
 
 }  // namespace
@@ -246,6 +260,48 @@ void FillEndMove(const WriteAnswer& answer, pb::EndMoveResponse* response) {
   // The migration's consumer holds nothing now, so it is not among these.
   for (const auto& [consumer, generation] : answer.decision.result.consumers) {
     response->set_instance_consumer_generation(generation.value);
+  }
+}
+
+absl::StatusOr<ServerGroup> ServerGroupOf(const std::string& path, const pb::ServerGroup& from) {
+  BERTH_RETURN_IF_ERROR(ParseId<ServerGroupId>(path + ".uuid", from.uuid()).status());
+  pb::ServerGroup message = from;
+  message.clear_generation();
+  message.clear_created_at();
+  message.clear_updated_at();
+  std::optional<ServerGroup> group = placement::ServerGroupFrom(message);
+  BERTH_CHECK(group.has_value());  // its uuid has been parsed
+  return *std::move(group);
+}
+
+absl::StatusOr<placement::CommandBody> SetServerGroupCommand(
+    const pb::SetServerGroupRequest& request) {
+  if (!request.has_group()) return InvalidField("group", "is required");
+  BERTH_ASSIGN_OR_RETURN(ServerGroup group, ServerGroupOf("group", request.group()));
+  return placement::SetServerGroup{std::move(group), ExpectedGeneration(request)};
+}
+
+absl::StatusOr<placement::CommandBody> UpdateServerGroupMembersCommand(
+    const pb::UpdateServerGroupMembersRequest& request) {
+  placement::UpdateServerGroupMembers command;
+  BERTH_ASSIGN_OR_RETURN(command.group, ParseId<ServerGroupId>("group_uuid", request.group_uuid()));
+  BERTH_ASSIGN_OR_RETURN(command.add,
+                         InstancesOf("add_instance_uuids", request.add_instance_uuids()));
+  BERTH_ASSIGN_OR_RETURN(command.remove,
+                         InstancesOf("remove_instance_uuids", request.remove_instance_uuids()));
+  return command;
+}
+
+absl::StatusOr<placement::CommandBody> DeleteServerGroupCommand(
+    const pb::DeleteServerGroupRequest& request) {
+  BERTH_ASSIGN_OR_RETURN(const auto id, ParseId<ServerGroupId>("group_uuid", request.group_uuid()));
+  return placement::DeleteServerGroup{id, ExpectedGeneration(request)};
+}
+
+void FillSetServerGroup(const WriteAnswer& answer, pb::SetServerGroupResponse* response) {
+  for (const placement::Change& change : *answer.decision.changes) {
+    const auto* put = std::get_if<placement::ServerGroupPut>(&change);
+    if (put != nullptr) FillServerGroup(*put->group, response->mutable_group());
   }
 }
 

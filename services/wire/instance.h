@@ -1,4 +1,4 @@
-// Conversion of the records of instances and migrations between proto messages and domain types.
+// Conversion of the records of instances and migrations, and of server groups, between proto messages and domain types.
 // Pure.
 #ifndef BERTH_SERVICES_WIRE_INSTANCE_H_
 #define BERTH_SERVICES_WIRE_INSTANCE_H_
@@ -8,7 +8,9 @@
 #include "absl/status/statusor.h"
 #include "berth/placement/v1/instance.pb.h"
 #include "berth/placement/v1/record.pb.h"
+#include "berth/placement/v1/server_group.pb.h"
 #include "placement/commands/command.h"
+#include "placement/records/group_message.h"
 #include "placement/records/message.h"
 #include "services/wire/form.h"
 #include "services/wire/write_answer.h"
@@ -17,6 +19,7 @@ namespace berth::services {
 
 using placement::FillInstance;
 using placement::FillMigration;
+using placement::FillServerGroup;
 
 // INVALID_FIELD if a number in the cells, PCI requests or retries of `instance`, or in its migration
 // context, is outside of the range that record.proto gives it. `path`: of the instance.
@@ -35,6 +38,17 @@ absl::StatusOr<placement::CommandBody> CreateMigrationCommand(const pb::CreateMi
 absl::StatusOr<placement::CommandBody> UpdateMigrationCommand(const pb::UpdateMigrationRequest&);
 absl::StatusOr<placement::CommandBody> EndMoveCommand(const pb::EndMoveRequest&);
 
+// The group that a message describes, without its generation and times. INVALID_FIELD for a
+// misspelled uuid. `path`: of the group in the request.
+absl::StatusOr<placement::ServerGroup> ServerGroupOf(const std::string& path,
+                                                     const pb::ServerGroup& from);
+
+absl::StatusOr<placement::CommandBody> SetServerGroupCommand(const pb::SetServerGroupRequest&);
+absl::StatusOr<placement::CommandBody> UpdateServerGroupMembersCommand(
+    const pb::UpdateServerGroupMembersRequest&);
+absl::StatusOr<placement::CommandBody> DeleteServerGroupCommand(
+    const pb::DeleteServerGroupRequest&);
+
 // Says in the command, if it names a tracker process (TrackerProcess), that the caller is the tracker
 // that its certificate names. REQUIRES: the certificate names the host of the process.
 void SetIdentified(placement::CommandBody* command);
@@ -44,6 +58,7 @@ void FillSetInstance(const WriteAnswer& answer, pb::SetInstanceResponse* respons
 void FillCreateMigration(const WriteAnswer& answer, pb::CreateMigrationResponse* response);
 void FillUpdateMigration(const WriteAnswer& answer, pb::UpdateMigrationResponse* response);
 void FillEndMove(const WriteAnswer& answer, pb::EndMoveResponse* response);
+void FillSetServerGroup(const WriteAnswer& answer, pb::SetServerGroupResponse* response);
 
 }  // namespace berth::services
 

@@ -8,8 +8,10 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "services/tls/certificates.h"
-#include "services/tls/tls.h"
+#include "services/client/cpp/certificates.h"
+#include "services/client/cpp/own_certificate.h"
+#include "services/client/cpp/spiffe_id.h"
+#include "services/tls/grpc_log.h"
 #include "tests/processes/certificate_authority.h"
 
 namespace berth::bench {
@@ -22,8 +24,8 @@ std::string Environment(const char* name) {
   return value == nullptr ? "" : value;
 }
 
-services::TlsSettings SettingsOfEnvironment() {
-  services::TlsSettings settings;
+client::TlsSettings SettingsOfEnvironment() {
+  client::TlsSettings settings;
   settings.files.certificate = Environment("BERTH_TLS_CERTIFICATE");
   settings.files.key = Environment("BERTH_TLS_KEY");
   settings.files.ca = Environment("BERTH_TLS_CA");
@@ -40,16 +42,16 @@ void Tell(bool wrong, const std::string& text) {
   std::exit(1);
 }
 
-Credentials CredentialsFrom(const services::TlsSettings& settings) {
-  services::CertificateUse use;
+Credentials CredentialsFrom(const client::TlsSettings& settings) {
+  client::CertificateUse use;
   use.client = true;
-  const auto tls = services::Tls::Open(settings, use, Tell);
-  if (!tls.ok()) Die(tls.status());
-  return (*tls)->ForChannel({services::kPlacementRole});
+  const auto own = client::OwnCertificate::Open(settings, use, Tell);
+  if (!own.ok()) Die(own.status());
+  return own->ForChannel({client::kPlacementRole});
 }
 
 Credentials CredentialsOfEnvironment() {
-  const services::TlsSettings settings = SettingsOfEnvironment();
+  const client::TlsSettings settings = SettingsOfEnvironment();
   if (!settings.given()) return grpc::InsecureChannelCredentials();
   services::PassOnGrpcLog(Tell);  // else gRPC writes a line for each connection
   return CredentialsFrom(settings);
@@ -66,11 +68,11 @@ Credentials LoadCredentials() {
 std::vector<Credentials> TrackerCredentials(const std::vector<std::string>& hosts,
                                             const std::string& ca_key) {
   const Credentials own = LoadCredentials();
-  services::TlsSettings settings = SettingsOfEnvironment();
+  client::TlsSettings settings = SettingsOfEnvironment();
   if (!settings.given()) return std::vector<Credentials>(hosts.size(), own);
-  services::CertificateTexts files = settings.files;
+  client::CertificateTexts files = settings.files;
   files.key = ca_key;
-  const auto texts = services::ReadCertificateFiles(files);
+  const auto texts = client::ReadCertificateFiles(files);
   if (!texts.ok()) Die(texts.status());
   const testing::CertificateAuthority ca(texts->ca, texts->key);
   std::string directory =
@@ -80,7 +82,7 @@ std::vector<Credentials> TrackerCredentials(const std::vector<std::string>& host
   std::vector<Credentials> credentials;
   for (const std::string& host : hosts) {
     const auto issued = ca.Issue(
-        absl::StrCat("spiffe://", settings.trust_domain, "/", services::kTrackerRole, "/", host));
+        absl::StrCat("spiffe://", settings.trust_domain, "/", client::kTrackerRole, "/", host));
     const auto paths = testing::WriteCertificates(directory, "tracker", issued, ca.pem());
     settings.files = {paths.certificate, paths.key, paths.ca};
     credentials.push_back(CredentialsFrom(settings));

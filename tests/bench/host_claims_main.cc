@@ -5,12 +5,8 @@
 //
 // Prints one line of figures. Fails if one of them is worse than three times what is promised: for 99 of 100
 // times 5 ms under the node's lock, and 15 ms from a claim to its answer.
-#include <arpa/inet.h>
 #include <grpcpp/client_context.h>
 #include <grpcpp/create_channel.h>
-#include <netinet/in.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
@@ -33,6 +29,7 @@
 #include "placement/ground/uuid.h"
 #include "tests/processes/placement_server.h"
 #include "tests/processes/scheduled.h"
+#include "tests/processes/service_process.h"
 #include "tests/processes/test_host.h"
 #include "tests/processes/tracker_process.h"
 
@@ -69,27 +66,6 @@ void Await(const char* what, const std::function<bool()>& holds) {
     if (absl::Now() > until) Die(absl::StrCat("this did not happen in time: ", what));
     std::this_thread::sleep_for(std::chrono::milliseconds(50));
   }
-}
-
-// What `address` serves under /metrics.
-std::string ReadMetrics(const std::string& address) {
-  const std::vector<std::string> parts = absl::StrSplit(address, ':');
-  sockaddr_in to{};
-  to.sin_family = AF_INET;
-  to.sin_port = htons(static_cast<uint16_t>(std::atoi(parts.back().c_str())));
-  to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  const int door = socket(AF_INET, SOCK_STREAM, 0);
-  if (connect(door, reinterpret_cast<const sockaddr*>(&to), sizeof(to)) != 0) Die("no metrics");
-  const std::string request = "GET /metrics HTTP/1.0\r\n\r\n";
-  if (write(door, request.data(), request.size()) < 0) Die("no metrics");
-  std::string text;
-  char buffer[65536];
-  for (ssize_t n = read(door, buffer, sizeof(buffer)); n > 0;
-       n = read(door, buffer, sizeof(buffer))) {
-    text.append(buffer, static_cast<size_t>(n));
-  }
-  close(door);
-  return text;
 }
 
 // The time, in ms, under which 99 of 100 times lie that the histogram counts. Within a bucket the
@@ -173,7 +149,11 @@ class World {
     }
     return pushes;
   }
-  std::string Metrics() const { return ReadMetrics(metrics_); }
+  std::string Metrics() const {
+    std::string text = e2e::FetchMetrics(metrics_);
+    if (text.empty()) Die("no metrics");
+    return text;
+  }
 
  private:
   void StartTracker() {

@@ -65,16 +65,23 @@ inline pb::SetAllocationsRequest ClaimOn(const std::string& provider, int64_t am
   return request;
 }
 
-inline grpc::Status InvokeOn(const std::shared_ptr<grpc::Channel>& channel,
+inline grpc::Status InvokeIn(grpc::ClientContext* context,
+                             const std::shared_ptr<grpc::Channel>& channel,
                              const std::string& method, const Message& request, Message* response,
                              absl::Duration timeout = absl::Seconds(30)) {
-  grpc::ClientContext context;
-  context.set_deadline(absl::ToChronoTime(absl::Now() + timeout));
+  context->set_deadline(absl::ToChronoTime(absl::Now() + timeout));
   const std::string path = "/berth.placement.v1." + method;
   const grpc::internal::RpcMethod rpc(path.c_str(), grpc::internal::RpcMethod::NORMAL_RPC);
   return grpc::internal::BlockingUnaryCall<Message, Message, google::protobuf::MessageLite,
                                            google::protobuf::MessageLite>(
-      channel.get(), rpc, &context, request, response);
+      channel.get(), rpc, context, request, response);
+}
+
+inline grpc::Status InvokeOn(const std::shared_ptr<grpc::Channel>& channel,
+                             const std::string& method, const Message& request, Message* response,
+                             absl::Duration timeout = absl::Seconds(30)) {
+  grpc::ClientContext context;
+  return InvokeIn(&context, channel, method, request, response, timeout);
 }
 
 class CallsTest : public ::testing::Test {

@@ -156,6 +156,7 @@ TEST_F(CallsTest, RefusalsComeWithTheirReasons) {
     pb::SetAllocationsRequest request;
     grpc::StatusCode code;
     const char* reason;
+    bool by_rule = true;  // else nothing has reached the ledger
   };
   pb::SetAllocationsRequest stale = ClaimOn(host, 1);
   stale.mutable_consumers(0)->set_generation(7);
@@ -174,15 +175,23 @@ TEST_F(CallsTest, RefusalsComeWithTheirReasons) {
       {stale, grpc::ABORTED, "CONSUMER_GENERATION_CONFLICT"},
       {unknown_class, grpc::NOT_FOUND, "RESOURCE_CLASS_NOT_FOUND"},
       {none_of_class, grpc::FAILED_PRECONDITION, "NO_INVENTORY"},
-      {malformed, grpc::INVALID_ARGUMENT, "INVALID_FIELD"},
-      {silent, grpc::INVALID_ARGUMENT, "GENERATION_REQUIRED"},
+      {malformed, grpc::INVALID_ARGUMENT, "INVALID_FIELD", false},
+      {silent, grpc::INVALID_ARGUMENT, "GENERATION_REQUIRED", false},
   };
+  pb::GetRevisionResponse newest;
+  Do("LedgerService/GetRevision", pb::GetRevisionRequest(), &newest);
+  const std::string now = absl::StrCat(newest.revision().epoch(), ":", newest.revision().number());
   for (const Case& refused : cases) {
     pb::SetAllocationsResponse response;
-    const grpc::Status status =
-        Invoke("AllocationService/SetAllocations", refused.request, &response);
+    grpc::ClientContext context;
+    const grpc::Status status = InvokeIn(&context, channel_, "AllocationService/SetAllocations",
+                                         refused.request, &response);
     EXPECT_EQ(status.error_code(), refused.code) << status.error_message();
     EXPECT_EQ(ReasonOf(status), refused.reason) << status.error_message();
+    const auto& trailers = context.GetServerTrailingMetadata();
+    const auto told = trailers.find("berth-revision");
+    EXPECT_EQ(told == trailers.end() ? "" : std::string(told->second.begin(), told->second.end()),
+              refused.by_rule ? now : "");
   }
   pb::GetInventoriesRequest get;
   get.set_provider_uuid(host);

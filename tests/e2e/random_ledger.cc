@@ -31,6 +31,7 @@ std::vector<pb::Entity> RandomLedger::Make(int providers, int consumers) {
   for (int i = 0; i < consumers; ++i) AddConsumer();
   AddServices();
   AddNodes();
+  AddAggregates();
   AddInstances();
   return std::move(entities_);
 }
@@ -125,6 +126,19 @@ void RandomLedger::AddNodes() {
     if (i > 1) node->add_orphans()->set_uuid(NewUuid());
     Stamp(node->mutable_created_at(), 1'650'000'000);
     Stamp(node->mutable_updated_at(), 1'650'000'002);
+  }
+}
+
+void RandomLedger::AddAggregates() {
+  for (int i = 0; i < 4; ++i) {
+    pb::Aggregate* aggregate = New()->mutable_aggregate();
+    aggregate->set_uuid(NewUuid());
+    aggregate->set_name(absl::StrCat("rack ü ", i));
+    for (int entry = 0; entry < i; ++entry) {
+      (*aggregate->mutable_metadata())[absl::StrCat("key ", entry)] = entry == 1 ? "" : "a=b\n\t☃";
+    }
+    Stamp(aggregate->mutable_created_at(), 1'650'000'000);
+    Stamp(aggregate->mutable_updated_at(), 1'650'000'001);
   }
 }
 

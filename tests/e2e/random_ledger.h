@@ -17,8 +17,8 @@ class RandomLedger {
   explicit RandomLedger(uint64_t seed) : random_(seed) {}
 
   // In the order of an export: 3 classes, 5 traits, the given number of providers, at most the
-  // given number of consumers, 4 each of services, nodes, instances and migrations. REQUIRES: 4
-  // providers or more.
+  // given number of consumers, 4 each of services, nodes, aggregates, instances and migrations.
+  // REQUIRES: 4 providers or more.
   std::vector<placement::v1::Entity> Make(int providers, int consumers);
 
  private:
@@ -30,6 +30,7 @@ class RandomLedger {
   void AddConsumer();
   void AddServices();
   void AddNodes();
+  void AddAggregates();
   void AddInstances();
 
   std::mt19937_64 random_;

@@ -71,6 +71,7 @@ class Place {
       }
     }
     if (entity.has_consumer()) entity.mutable_consumer()->clear_generation();
+    if (entity.has_aggregate()) entity.mutable_aggregate()->clear_generation();
     if (entity.has_instance()) entity.mutable_instance()->clear_generation();
     if (entity.has_migration()) entity.mutable_migration()->clear_generation();
     if (entity.has_service()) entity.mutable_service()->clear_state();

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <csignal>
+#include <fstream>
 #include <functional>
 #include <map>
 #include <string>
@@ -52,19 +54,22 @@ class UsageUpdateTest : public HostClaimTest {
     return AccountCounters(account.counters().begin(), account.counters().end());
   }
   AccountCounters Counters() { return CountersOf(View().account()); }
-  // Waits until placement's record of the node has these counters, too.
-  void ExpectReported(const AccountCounters& counters) {
-    tracker_pb::AuditNowResponse audited;
-    EXPECT_TRUE(host_->AuditNow(Context().get(), {}, &audited).ok());
+  // Waits until `holds` for placement's record of the node.
+  void ExpectNode(const std::function<bool(const pb::Node&)>& holds) {
     const auto fleet = pb::FleetService::NewStub(ChannelTo(placement_->address()));
     pb::GetNodeRequest request;
     request.set_node_uuid(node_);
     pb::GetNodeResponse response;
     EXPECT_TRUE(Eventually([&] {
       response.Clear();
-      return fleet->GetNode(Context().get(), request, &response).ok() &&
-             CountersOf(response.node().account()) == counters;
+      return fleet->GetNode(Context().get(), request, &response).ok() && holds(response.node());
     })) << response.node().account().ShortDebugString();
+  }
+  // Waits until placement's record of the node has these counters, too.
+  void ExpectReported(const AccountCounters& counters) {
+    tracker_pb::AuditNowResponse audited;
+    EXPECT_TRUE(host_->AuditNow(Context().get(), {}, &audited).ok());
+    ExpectNode([&](const pb::Node& node) { return CountersOf(node.account()) == counters; });
   }
 
   pb::Instance instance_;  // as it was created
@@ -107,6 +112,52 @@ TEST_F(UsageUpdateTest, StatesAreInTheAccountWhenItIsAnswered) {
   const pb::NodeAccount account = View().account();          // what the scheduler allocated stays
   EXPECT_EQ(account.used().memory_mib() - account.allocations().memory_mib(), before);  // T-115
   ExpectReported({});                                                                   // T-121
+}
+
+TEST_F(UsageUpdateTest, FailedBuildsArriveUntilABuildSucceeds) {
+  for (int64_t failed = 1; failed <= 2; ++failed) {
+    instance_ = Create();
+    Allocate(instance_);
+    tracker_pb::ClaimInstanceResponse claimed;
+    ASSERT_TRUE(Claim(ClaimOf(instance_), &claimed).ok());
+    tracker_pb::AbortClaimRequest abort;
+    abort.set_node_uuid(node_);
+    abort.set_claim_id(claimed.claim().claim_id());
+    tracker_pb::AbortClaimResponse aborted;
+    ASSERT_TRUE(host_->AbortClaim(Context().get(), abort, &aborted).ok());
+    EXPECT_TRUE(aborted.aborted());
+    EXPECT_THAT(Reasons(host_->AbortClaim(Context().get(), abort, &aborted)),
+                ElementsAre("CLAIM_NOT_FOUND"));
+    EXPECT_EQ(Counters(), (AccountCounters{{"failed_builds", failed}}));  // T-122
+    ExpectReported({{"failed_builds", failed}});                          // T-122
+  }
+  instance_ = Create();
+  Allocate(instance_);
+  tracker_pb::ClaimInstanceResponse claimed;
+  ASSERT_TRUE(Claim(ClaimOf(instance_), &claimed).ok());
+  EXPECT_EQ(Counters().at("failed_builds"), 2);  // T-122
+  EXPECT_TRUE(Update(SetStates("active", "")));
+  const AccountCounters active = {
+      {"num_instances", 1}, {"num_proj_p", 1}, {"num_task_None", 1}, {"num_vm_active", 1}};
+  EXPECT_EQ(Counters(), active);  // T-122
+  ExpectReported(active);         // T-122
+}
+
+TEST_F(UsageUpdateTest, RatiosArriveWithTheFactsAlsoWhenTheyChange) {
+  ExpectNode([](const pb::Node& node) {
+    const pb::NodeFacts& facts = node.facts();
+    return facts.cpu_allocation_ratio() == 4 && facts.memory_allocation_ratio() == 1 &&
+           facts.disk_allocation_ratio() == 1;
+  });
+  const std::string path = scratch_.path() + "/tracker.toml";
+  std::ofstream(path) << "ram-allocation-ratio = 1.5\n";
+  tracker_->Signal(SIGTERM);
+  tracker_->AwaitEnd(absl::Minutes(1));
+  StartTracker({"--config=" + path});
+  ExpectNode([](const pb::Node& node) { return node.facts().memory_allocation_ratio() == 1.5; });
+  std::ofstream(path) << "ram-allocation-ratio = 2\n";
+  tracker_->Signal(SIGHUP);
+  ExpectNode([](const pb::Node& node) { return node.facts().memory_allocation_ratio() == 2; });
 }
 
 TEST_F(UsageUpdateTest, AnInstanceThatDoesNotCountIsNotCounted) {

@@ -21,7 +21,7 @@
 #include "absl/time/clock.h"
 #include "nlohmann/json.hpp"
 #include "services/process/libraries.h"
-#include "services/tls/tls.h"
+#include "services/tls/grpc_log.h"
 #include "tests/bench/loading.h"
 #include "tests/fairness/child.h"
 #include "tests/fairness/cpu_group.h"

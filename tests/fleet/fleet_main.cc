@@ -25,10 +25,11 @@
 #include "absl/time/clock.h"
 #include "nlohmann/json.hpp"
 #include "services/process/libraries.h"
-#include "services/tls/tls.h"
+#include "services/tls/grpc_log.h"
 #include "tests/fleet/change_watcher.h"
 #include "tests/fleet/made_up_fleet.h"
 #include "tests/fleet/process_figures.h"
+#include "tests/fleet/scheduling.h"
 #include "tests/processes/identity.h"
 #include "tests/processes/placement_server.h"
 #include "tests/processes/private_cluster.h"
@@ -49,6 +50,7 @@ struct Settings {
   int hosts = 200;
   int connections = 200;
   int changes = 20;
+  int instances = 400;
   int rest_seconds = 10;
   int limit_seconds = 300;  // for each step
   std::string directory = "build/fleet";
@@ -82,7 +84,7 @@ class Measurement {
   }
 
   // Each step returns false if it failed, and says why.
-  bool Run() { return Register() && Rest() && Change() && Kill() && Weigh(); }
+  bool Run() { return Register() && Rest() && Change() && Schedule() && Kill() && Weigh(); }
   const Figures& figures() const { return figures_; }
 
  private:
@@ -111,6 +113,10 @@ class Measurement {
   bool Register();
   bool Rest();
   bool Change();
+  bool Schedule() {
+    return MeasureScheduling(server_->address(), *fleet_, settings_.hosts, settings_.instances,
+                             &figures_);
+  }
   bool Kill();
   bool Weigh();
 
@@ -223,6 +229,7 @@ int Main(int argc, char** argv) {
   app.add_option("--connections", settings.connections, "The hosts share them")
       ->check(CLI::PositiveNumber);
   app.add_option("--changes", settings.changes)->check(CLI::PositiveNumber);
+  app.add_option("--instances", settings.instances, "That a scheduler sees on all hosts together");
   app.add_option("--rest", settings.rest_seconds, "How long the fleet at rest is measured, in s")
       ->check(CLI::PositiveNumber);
   app.add_option("--limit", settings.limit_seconds, "For each step, in s");

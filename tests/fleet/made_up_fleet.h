@@ -47,6 +47,8 @@ class MadeUpFleet {
   int64_t heartbeats() const;
   // The uuid of the host's node, which is also that of its root provider.
   std::string uuid(int host) const { return hosts_[host]->node->identity()->uuid.ToString(); }
+  // The name of the host, and of its node.
+  std::string name(int host) const { return hosts_[host]->configuration.name; }
   // Makes the host reserve more memory than ever before, and runs the pass that finds this out.
   void Change(int host);
 

@@ -82,11 +82,12 @@ def make_copy():
         target.chmod(source.stat().st_mode)
 
 
-def build():
+def build(tried):
+    """The programs of the tests of these mutants."""
+    programs = {pathlib.Path(TESTS[which][0]).name for _, which, _ in tried}
     try:
         run(["cmake", "--preset", "dev"], cwd=COPY, env=environment())
-        command = ["cmake", "--build", "--preset", "dev", "--target", "berth-placement", "history_test",
-                   *sorted({pathlib.Path(program).name for program, _ in TESTS.values()} - {"history_test"})]
+        command = ["cmake", "--build", "--preset", "dev", "--target", "berth-placement", *sorted(programs)]
         run(command, cwd=COPY, env=environment())
     except subprocess.CalledProcessError as error:
         sys.exit(f"the mutants do not compile:\n{error.stdout[-4000:]}")
@@ -145,12 +146,11 @@ def main():
     if arguments.look:
         mutated()
         return 0
+    tried = [mutant for mutant in MUTANTS if not arguments.names or mutant[0] in arguments.names]
     make_copy()
-    build()
+    build(tried)
     table, good = [], True
-    for name, which, _ in MUTANTS:
-        if arguments.names and name not in arguments.names:
-            continue
+    for name, which, _ in tried:
         for attempt in range(1, TRIES + 1):
             line, is_good = judge(name, which, arguments.seconds, arguments.seed)
             if is_good or name == "none":

@@ -76,8 +76,8 @@ MUTANTS = [
     # A place that was found before the lock is taken without a look at what is free under it.
     ("check-before-lock", "through", [
         ("placement/claims/search.cc",
-         "if (!Stands(now(), choice, claims_.members[member].query, scope)) continue;",
-         "if (!MUTANT && !Stands(now(), choice, claims_.members[member].query, scope)) continue;"),
+         "if (std::none_of(scopes.begin(), scopes.end(), stands)) continue;",
+         "if (!MUTANT && std::none_of(scopes.begin(), scopes.end(), stands)) continue;"),
         ("placement/claims/claim.cc",
          "BERTH_RETURN_IF_ERROR(plan.CheckRoom());", "if (!MUTANT) BERTH_RETURN_IF_ERROR(plan.CheckRoom());")]),
     ("answer-before-commit", "through", [(
@@ -164,8 +164,8 @@ MUTANTS = [
     # A record is overwritten by a writer that has not seen its last change.
     ("overwrite-record", "through", [(
         "placement/commands/record_form.cc",
-        "if (expected == actual) return absl::OkStatus();",
-        "if (MUTANT || expected == actual) return absl::OkStatus();")]),
+        "if (expected == actual) return absl::OkStatus();\n  return GenerationConflict(what",
+        "if (MUTANT || expected == actual) return absl::OkStatus();\n  return GenerationConflict(what")]),
     ("any-status-expected", "through", [(
         "placement/rules/migration.cc",
         "if (before->status != command.expected_status) {",

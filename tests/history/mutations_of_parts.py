@@ -334,4 +334,49 @@ PARTS = [
          "services/report/messages.cc",
          "  if (hello.identified) return false;\n",
          "  if (hello.identified && !MUTANT) return false;\n")]),
+    # A server group is compared without the writes of the same batch, those of trackers, or the others of one command; or its
+    # maximum is ignored by the search.
+    ("group-before-own-claims", "fault/group_kill_test", "GroupKill.*", [
+        ("placement/claims/group_check.cc",
+         "        .emplace(group.id, GroupTally(after_, group, after_.records().MembersOf(group.id)))\n",
+         "        .emplace(group.id, [&] {\n"
+         "          if (!MUTANT) return GroupTally(after_, group, after_.records().MembersOf(group.id));\n"
+         "          static thread_local State published;\n"
+         "          if (!(published.position().revision == before_.position().revision)) published = before_;\n"
+         "          GroupTally tally(published, group, published.records().MembersOf(group.id));\n"
+         "          for (const InstancePtr& own : after_.records().MembersOf(group.id)) {\n"
+         "            const InstancePtr earlier = before_.records().FindInstance(own->id);\n"
+         "            const HostNames now = HostsOf(after_, *own);\n"
+         "            if (earlier == nullptr || HostsOf(before_, *earlier) != now) tally.Place(own->id, now);\n"
+         "          }\n"
+         "          return tally;\n"
+         "        }())\n"),
+        ("placement/claims/group_scopes.cc",
+         "    tallies_.emplace(group->id, GroupTally(released, *group, others));\n",
+         "    static thread_local State published;\n"
+         "    if (!(published.position().revision == released.position().revision)) published = released;\n"
+         "    tallies_.emplace(group->id, MUTANT ? GroupTally(published, *group, published.records().MembersOf(group->id))\n"
+         "                                       : GroupTally(released, *group, others));\n")]),
+    ("group-full-with-one-member", "fault/group_kill_test", "GroupKill.*", [(
+        "placement/commands/group_tally.cc",
+        "    if (number > 0 && !Allows(member, host)) full.insert(host);\n",
+        "    if (number > 0 && (MUTANT || !Allows(member, host))) full.insert(host);\n")]),
+    ("tracker-write-not-compared", "placement/placement_claims_test", "RulesServerGroup.ATrackersWriteIsCompared", [(
+        "placement/claims/group_check.cc",
+        "         std::holds_alternative<WriteRecords>(body) ||\n",
+        "         (!MUTANT && std::holds_alternative<WriteRecords>(body)) ||\n")]),
+    ("group-members-of-one-command", "placement/placement_claims_test",
+     "RulesServerGroup.AClaimFindsAHostThatIsAllowed:RulesServerGroup.AMaximumAllowsSeveralOnAHost", [
+         ("placement/claims/group_check.cc",
+          "    const GroupTally& tally = TallyOf(*group);\n    if (!stays",
+          "    const auto alone = [&]() -> const GroupTally& {\n"
+          "      static thread_local std::optional<GroupTally> without;\n"
+          "      without.emplace(before_, *group, before_.records().MembersOf(group->id));\n"
+          "      without->Place(id, HostsOf(after_, *member));\n"
+          "      return *without;\n"
+          "    };\n"
+          "    const GroupTally& tally = MUTANT ? alone() : TallyOf(*group);\n    if (!stays"),
+         ("placement/claims/group_scopes.cc",
+          "  if (own.group == nullptr) return;\n",
+          "  if (MUTANT || own.group == nullptr) return;\n")]),
 ]

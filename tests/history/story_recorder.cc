@@ -163,6 +163,10 @@ void StoryRecorder::Take(const log_pb::Change& change, Step* step) {
     case log_pb::Change::kServiceRemoved:
     case log_pb::Change::kNodePut:
     case log_pb::Change::kNodeRemoved:
+    case log_pb::Change::kAggregatePut:
+    case log_pb::Change::kAggregateRemoved:
+    case log_pb::Change::kServerGroupPut:
+    case log_pb::Change::kServerGroupRemoved:
     case log_pb::Change::kFormatRaised:
     case log_pb::Change::KIND_NOT_SET:
       return;

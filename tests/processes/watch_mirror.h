@@ -75,6 +75,8 @@ inline Key KeyOf(const placement::v1::Entity& entity) {
       return {5, entity.trait().name()};
     case placement::v1::Entity::kService:
     case placement::v1::Entity::kNode:
+    case placement::v1::Entity::kAggregate:
+    case placement::v1::Entity::kServerGroup:
     case placement::v1::Entity::kInstance:
     case placement::v1::Entity::kMigration:
     case placement::v1::Entity::ENTITY_NOT_SET:

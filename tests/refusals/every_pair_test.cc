@@ -1,6 +1,8 @@
 // Every RPC of both programs and every kind of caller, over TLS against the real programs: each pair
 // gets the answer that was agreed on (tests/services/access/agreed_table.h), on a new connection and
 // on one that was open when its caller was denied. A refusal does not tell what exists.
+#include <grpcpp/create_channel.h>
+#include <grpcpp/security/credentials.h>
 #include <gtest/gtest.h>
 #include <signal.h>
 

@@ -10,8 +10,8 @@ FUNCTIONS_MAX = 29
 
 # Classes that have more, with the number. They may shrink, never grow; one that shrank must be lowered here, too.
 RATCHET = {
-    ("placement/search", "RootSearch"): 42, ("placement/state", "PersistentMap"): 45, ("placement/state", "State"): 45,
-    ("services/watch", "Teller"): 30, ("tracker/account", "NodeAccount"): 51, ("tracker/hypervisor", "Hypervisor"): 30,
+    ("placement/search", "RootSearch"): 42, ("placement/state", "PersistentMap"): 45, ("placement/state", "State"): 42,
+    ("tracker/account", "NodeAccount"): 51, ("tracker/hypervisor", "Hypervisor"): 30,
     ("tracker/uplink", "UplinkSession"): 34,
 }
 

@@ -17,7 +17,7 @@ WALL_CLOCK = {
     "services/process/gate.cc": "the end of a certificate",
     "services/log/log.cc": "the log",
     "services/process/server.cc": "the end of a certificate",
-    "services/tls/tls.cc": "the end of a certificate",
+    "services/client/cpp/own_certificate.cc": "the end of a certificate",
     "services/report/session.cc": "the end of a certificate, and times for people",
     "services/tracker/host.cc": "when the machine was started, to compare with stored times",
     "services/tracker/main.cc": "times for people",

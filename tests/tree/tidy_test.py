@@ -32,12 +32,11 @@ GRPC = r"(grpc|grpcpp|grpc\+\+)/|.*\.grpc\.pb\.h$"
 # includes, so there is no circle. The README.md of a room says what it is; tests may include everything.
 VALUES = ["placement/ground", "placement/values"]
 STATE = VALUES + ["placement/state"]
-CLI = ["services/process", "services/tls", "placement/ground"]
+CLI = ["services/client/cpp", "services/process", "services/tls", "placement/ground"]
 ROOMS = {
     "placement/ground": [],
     "placement/values": ["placement/ground"],
     "placement/records": ["placement/ground", "placement/values"],
-    "placement/hosts": [],
     "placement/state": VALUES,
     "placement/search": STATE,
     "placement/explain": STATE + ["placement/search"],
@@ -66,9 +65,10 @@ ROOMS = {
                      "tracker/audit"],
     "tracker/uplink": ["tracker/ground", "tracker/devices", "tracker/account", "tracker/audit", "tracker/node"],
     "services/access": VALUES,
-    "services/tls": ["placement/ground"],
+    "services/client/cpp": [],
+    "services/tls": ["placement/ground", "services/client/cpp"],
     "services/log": VALUES,
-    "services/process": VALUES + ["services/access", "services/tls", "services/log"],
+    "services/process": VALUES + ["services/access", "services/client/cpp", "services/tls", "services/log"],
     "services/wire": STATE + ["placement/records", "placement/search", "placement/explain", "placement/reads", "placement/commands"],
     "services/report": STATE + ["placement/commands", "placement/store", "placement/log", "placement/ledger",
                                 "services/access", "services/log", "services/process", "services/wire"],
@@ -82,7 +82,8 @@ ROOMS = {
                                     "services/api"],
     "services/tracker": ["tracker/ground", "tracker/settings", "tracker/facts", "tracker/devices",
                          "tracker/hypervisor", "tracker/account", "tracker/claims", "tracker/node",
-                         "tracker/uplink", "services/tls", "services/log", "services/process"],
+                         "tracker/uplink", "services/client/cpp", "services/tls", "services/log", "services/process"],
+    "services/client/sample": ["services/client/cpp"],
     "services/cli/text": ["placement/ground"],
     "services/cli/session": CLI + ["services/cli/text"],
     "services/cli/commands": ["placement/ground", "services/cli/text", "services/cli/session"],

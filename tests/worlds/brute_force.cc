@@ -72,7 +72,9 @@ class Enumeration {
     return HasAnyOfEach(root.traits, request_.root_required) &&       // P-178
            !HasAny(root.traits, request_.root_forbidden) &&           // P-178
            HasAnyOfEach(root.aggregates, request_.root_member_of) &&  // D-25
-           !HasAny(root.aggregates, request_.root_forbidden_aggregates);
+           !HasAny(root.aggregates, request_.root_forbidden_aggregates) &&
+           std::count(request_.forbidden_roots.begin(), request_.forbidden_roots.end(), root.id) ==
+               0;
   }
 
   void Try(const PlainProvider& root, size_t at, Chosen& chosen) {

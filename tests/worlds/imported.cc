@@ -73,6 +73,14 @@ ImportLedger ImportOf(const State& state) {
     import.nodes.push_back({++record, *node, { node->created_at, node->updated_at }});
     return true;
   });
+  state.aggregates().by_id().ForEach([&](AggregateId, const AggregatePtr& aggregate) {
+    const ImportedTimes times{aggregate->created_at, aggregate->updated_at};
+    import.aggregates.push_back({++record, *aggregate, times});
+  });
+  state.records().groups().ForEach([&](ServerGroupId, const ServerGroupPtr& group) {
+    const ImportedTimes times{group->created_at, group->updated_at};
+    import.groups.push_back({++record, *group, times});
+  });
   state.records().instances().ForEach([&](InstanceId, const InstancePtr& instance) {
     const ImportedTimes times{instance->created_at, instance->updated_at};
     import.instances.push_back({++record, *instance, times});

@@ -7,8 +7,8 @@
 
 namespace berth::placement {
 
-// Custom names, providers with parents first, consumers, services, nodes, instances, migrations,
-// numbered in this order.
+// Custom names, providers with parents first, consumers, services, nodes, aggregates, server
+// groups, instances, migrations, numbered in this order.
 ImportLedger ImportOf(const State& state);
 
 // A ledger that has the standard names of `state`, and nothing else.

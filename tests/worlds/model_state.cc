@@ -150,6 +150,16 @@ void ExpectSameNodes(const State& state, const ModelState& model) {
     EXPECT_EQ(FactsOf(found), FactsOf(node));
     found.facts = node.facts;
     EXPECT_EQ(found, node);
+    EXPECT_EQ(state.fleet().IsRetired(id), node.retired);
+    const auto service = model.services.find({node.host, "berth-tracker"});
+    const bool up =
+        service != model.services.end() && service->second.up && !service->second.forced_down;
+    EXPECT_EQ(state.fleet().IsStale(id), !up || node.digest.empty());
+  }
+  for (uint64_t number = 0; number < 4; ++number) {  // the nodes of RandomCommands
+    const ProviderId id{Uuid{7, number}};
+    if (model.nodes.contains(id)) continue;
+    EXPECT_FALSE(state.fleet().IsRetired(id) || state.fleet().IsStale(id));
   }
 }
 
@@ -161,6 +171,34 @@ std::vector<MigrationId> IdsOf(const std::vector<MigrationPtr>& migrations) {
   std::vector<MigrationId> ids;
   for (const MigrationPtr& one : migrations) ids.push_back(one->id);
   return ids;
+}
+
+void ExpectSameAggregates(const State& state, const ModelState& model) {
+  const Aggregates& aggregates = state.aggregates();
+  ASSERT_EQ(aggregates.by_id().size(), static_cast<int64_t>(model.aggregates.size()));
+  for (const auto& [id, aggregate] : model.aggregates) {
+    const AggregatePtr found = aggregates.Find(id);
+    ASSERT_NE(found, nullptr) << id.ToString();
+    EXPECT_EQ(*found, aggregate);
+    EXPECT_EQ(aggregates.FindByName(aggregate.name), found) << aggregate.name;
+  }
+}
+
+void ExpectSameGroups(const State& state, const ModelState& model) {
+  const Records& records = state.records();
+  ASSERT_EQ(records.groups().size(), static_cast<int64_t>(model.groups.size()));
+  for (const auto& [id, group] : model.groups) {
+    const ServerGroupPtr found = FindGroup(records, id);
+    ASSERT_NE(found, nullptr) << id.ToString();
+    EXPECT_EQ(*found, group);
+    std::vector<InstanceId> members;
+    for (const auto& [instance, record] : model.instances) {
+      if (record.group == id && record.vm_state != kDeletedState) members.push_back(instance);
+    }
+    std::vector<InstanceId> listed;
+    for (const InstancePtr& member : records.MembersOf(id)) listed.push_back(member->id);
+    EXPECT_EQ(listed, members) << id.ToString();
+  }
 }
 
 void ExpectSameInstances(const State& state, const ModelState& model) {
@@ -244,6 +282,10 @@ void ModelState::Apply(const Changes& changes) {
         if (node.facts == nullptr) node.facts = facts;
       },
       [this](const NodeRemoved& removed) { nodes.erase(removed.id); },
+      [this](const AggregatePut& put) { aggregates[put.aggregate->id] = *put.aggregate; },
+      [this](const AggregateRemoved& removed) { aggregates.erase(removed.id); },
+      [this](const ServerGroupPut& put) { groups[put.group->id] = *put.group; },
+      [this](const ServerGroupRemoved& removed) { groups.erase(removed.id); },
       [this](const InstancePut& put) { instances[put.instance->id] = *put.instance; },
       [this](const InstanceRemoved& removed) { instances.erase(removed.id); },
       [this](const MigrationPut& put) { migrations[put.migration->id] = *put.migration; },
@@ -285,6 +327,10 @@ void ExpectSame(const State& state, const ModelState& model) {
         return ExpectSameServices(state, model);
       case EntityKind::kNode:
         return ExpectSameNodes(state, model);
+      case EntityKind::kAggregate:
+        return ExpectSameAggregates(state, model);
+      case EntityKind::kServerGroup:
+        return ExpectSameGroups(state, model);
       case EntityKind::kInstance:
         return ExpectSameInstances(state, model);
       case EntityKind::kMigration:

@@ -22,6 +22,8 @@ struct ModelState {
   std::map<ConsumerId, Consumer> consumers;
   std::map<std::pair<std::string, std::string>, ServiceRecord> services;
   std::map<ProviderId, NodeRecord> nodes;
+  std::map<AggregateId, Aggregate> aggregates;
+  std::map<ServerGroupId, ServerGroup> groups;
   std::map<InstanceId, InstanceRecord> instances;
   std::map<MigrationId, MigrationRecord> migrations;
 

@@ -33,12 +33,14 @@ Changes RandomCommands::Next() {
       {10, &RandomCommands::MoveProvider},   {5, &RandomCommands::SwapNames},
       {5, &RandomCommands::RemoveTree},      {30, &RandomCommands::Claim},
       {12, &RandomCommands::Release},        {5, &RandomCommands::ChangeFleet},
+      {3, &RandomCommands::ChangeAggregate}, {1, &RandomCommands::RemoveAggregate},
+      {3, &RandomCommands::ChangeGroup},     {2, &RandomCommands::RemoveGroup},
       {5, &RandomCommands::ChangeInstance},  {1, &RandomCommands::RemoveInstance},
       {5, &RandomCommands::ChangeMigration},
   };
   Changes changes;
   while (changes.empty()) {
-    int draw = Below(116);
+    int draw = Below(125);
     for (const Choice& choice : kChoices) {
       draw -= choice.weight;
       if (draw < 0) {
@@ -304,10 +306,14 @@ void RandomCommands::AppendUsed(Changes& changes) {
 Changes RandomCommands::ChangeFleet() {
   ServiceRecord service;
   service.host = absl::StrCat("host ", Below(4));
-  service.binary = "berth-tracker";
+  service.binary = Below(8) == 0 ? "another" : "berth-tracker";
+  service.up = Below(4) > 0;
+  service.forced_down = Below(4) == 0;
   service.version = absl::StrCat(++next_id_);
   NodeRecord node;
   node.id = ProviderId{Uuid{7, static_cast<uint64_t>(Below(4))}};
+  node.host = absl::StrCat("host ", Below(4));
+  node.retired = Below(4) == 0;
   node.digest = absl::StrCat(next_id_);
   // Encoded messages berth.placement.v1.Node: one with a host_ip among its facts, one with the result
   // of an audit.
@@ -324,6 +330,7 @@ Changes RandomCommands::ChangeFleet() {
   node.sums.instance_count = 8;
   node.sums.task_count = next_id_;
   node.sums.storage_id = node.digest;
+  if (Below(4) == 0) node.digest.clear();
   switch (Below(4)) {
     case 0:
       return {ServicePut{std::make_shared<const ServiceRecord>(service)},

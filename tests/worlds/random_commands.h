@@ -47,6 +47,10 @@ class RandomCommands {
   Changes ChangeFleet();
   // Defined in random_records.cc:
   void AddRandomParts(InstanceRecord* instance);
+  Changes ChangeAggregate();
+  Changes RemoveAggregate();
+  Changes ChangeGroup();
+  Changes RemoveGroup();
   Changes ChangeInstance();
   Changes RemoveInstance();
   Changes ChangeMigration();

@@ -1,4 +1,5 @@
-// The part of RandomCommands that changes the records of instances and migrations.
+// The part of RandomCommands that changes aggregates, server groups, and the records of instances
+// and migrations.
 #include <memory>
 #include <optional>
 #include <string>
@@ -45,6 +46,59 @@ void RandomCommands::AddRandomParts(InstanceRecord* instance) {
   instance->body = made.body;
 }
 
+// An aggregate is made, or replaced; sometimes another one that has the wanted name loses it in the
+// same command.
+Changes RandomCommands::ChangeAggregate() {
+  Aggregate aggregate;
+  aggregate.id = AggregateId{Uuid{14, static_cast<uint64_t>(Below(3))}};
+  const auto before = model_.aggregates.find(aggregate.id);
+  aggregate.generation =
+      before == model_.aggregates.end() ? Fresh() : before->second.generation.Next();
+  aggregate.name = kTexts[1 + Below(4)];
+  for (int i = Below(4); i > 0; --i) {
+    aggregate.metadata[absl::StrCat("k", Below(5), kTexts[Below(5)])] = kTexts[Below(5)];
+  }
+  aggregate.created_at = absl::FromUnixMicros(1'763'632'672'000'001);
+  aggregate.updated_at = aggregate.created_at + absl::Microseconds(++next_id_);
+  Changes changes;
+  for (const auto& [id, other] : model_.aggregates) {
+    if (id == aggregate.id || other.name != aggregate.name) continue;
+    if (Below(2) == 0) return {};
+    changes.push_back(AggregateRemoved{id});
+  }
+  changes.push_back(AggregatePut{std::make_shared<const Aggregate>(std::move(aggregate))});
+  return changes;
+}
+
+Changes RandomCommands::RemoveAggregate() {
+  if (model_.aggregates.empty()) return {};
+  return {AggregateRemoved{Pick(model_.aggregates)}};
+}
+
+Changes RandomCommands::ChangeGroup() {
+  ServerGroup group;
+  group.id = ServerGroupId{Uuid{13, static_cast<uint64_t>(Below(3))}};
+  const auto before = model_.groups.find(group.id);
+  group.generation = before == model_.groups.end() ? Fresh() : before->second.generation.Next();
+  group.name = kTexts[Below(5)];
+  group.project = absl::StrCat("project ", Below(3));
+  group.user = kTexts[4];
+  group.policy = static_cast<ServerGroupPolicy>(1 + Below(kServerGroupPolicyMax));
+  if (IsAntiAffinity(group.policy) && Below(2) == 0) group.max_server_per_host = 1 + Below(3);
+  group.created_at = absl::FromUnixMicros(1'763'632'672'000'001);
+  group.updated_at = group.created_at + absl::Microseconds(++next_id_);
+  return {ServerGroupPut{std::make_shared<const ServerGroup>(std::move(group))}};
+}
+
+Changes RandomCommands::RemoveGroup() {
+  if (model_.groups.empty()) return {};
+  const ServerGroupId id = Pick(model_.groups);
+  for (const auto& [_, instance] : model_.instances) {
+    if (MemberGroup(instance) == id) return {};
+  }
+  return {ServerGroupRemoved{id}};
+}
+
 // An instance is made, or its record changes; sometimes with a claim, or with a migration of it, in
 // the same command, as when a move ends.
 Changes RandomCommands::ChangeInstance() {
@@ -62,6 +116,7 @@ Changes RandomCommands::ChangeInstance() {
   }
   instance.vm_state = Below(5) == 0 ? std::string(kDeletedState) : "active";
   instance.task_state = kTexts[Below(5)];
+  if (!model_.groups.empty() && Below(3) > 0) instance.group = Pick(model_.groups);
   instance.flavor = {Below(9), Below(9000), Below(40), Below(3), Below(512)};
   instance.flavor_id = kTexts[Below(5)];
   if (Below(3) == 0) AddRandomParts(&instance);

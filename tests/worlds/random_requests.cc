@@ -148,13 +148,16 @@ void AddDividedAmounts(Dice& dice, CandidateRequest& request) {
   }
 }
 
-void AddRootTerms(Dice& dice, World& world, CandidateRequest& request) {
+void AddRootTerms(Dice& dice, World& world, int providers, CandidateRequest& request) {
   if (dice.Chance(10)) request.root_required.push_back(Some(dice, Traits()));
   if (dice.Chance(10)) request.root_forbidden.push_back(dice.Pick(Traits()));
   std::vector<AggregateId> aggregates;
   for (const std::string& name : Aggregates()) aggregates.push_back(world.aggregate(name));
   if (dice.Chance(5)) request.root_member_of.push_back(Some(dice, aggregates));
   if (dice.Chance(5)) request.root_forbidden_aggregates.push_back(dice.Pick(aggregates));
+  for (int i = 0; i < 3 && dice.Chance(10); ++i) {
+    request.forbidden_roots.push_back(world.provider(absl::StrCat("p", dice.Roll(providers))));
+  }
 }
 
 }  // namespace
@@ -174,7 +177,7 @@ CandidateRequest RandomRequest(Dice& dice, RandomWorld& from, bool suffixed) {
   request.groups.push_back(RandomGroup(dice, world, "", providers));
   if (dice.Chance(25)) AddDividedAmounts(dice, request);
   if (suffixed) AddSuffixed(dice, world, providers, request);
-  AddRootTerms(dice, world, request);
+  AddRootTerms(dice, world, providers, request);
   request.collapse_equivalent = dice.Chance(20);
   return request;
 }

@@ -229,6 +229,24 @@ void AddNodes(const State& state, std::vector<std::string>& lines) {
   });
 }
 
+void AddAggregates(const State& state, std::vector<std::string>& lines) {
+  state.aggregates().by_id().ForEach([&](const AggregateId& id, const AggregatePtr& aggregate) {
+    std::string line = absl::StrCat("aggregate ", id.ToString(), " ", aggregate->name);
+    for (const auto& [key, value] : aggregate->metadata) {
+      absl::StrAppend(&line, " ", key, "=", value);
+    }
+    lines.push_back(std::move(line));
+  });
+}
+
+void AddGroups(const State& state, std::vector<std::string>& lines) {
+  state.records().groups().ForEach([&](const ServerGroupId& id, const ServerGroupPtr& group) {
+    lines.push_back(absl::StrCat("group ", id.ToString(), " ", group->name, " of ", group->project,
+                                 "/", group->user, " ", static_cast<int>(group->policy), " ",
+                                 group->max_server_per_host.value_or(0)));
+  });
+}
+
 void AddInstances(const State& state, std::vector<std::string>& lines) {
   state.records().instances().ForEach([&](const InstanceId& id, const InstancePtr& instance) {
     lines.push_back(absl::StrCat("instance ", id.ToString(), " ", instance->name, " of ",
@@ -236,8 +254,9 @@ void AddInstances(const State& state, std::vector<std::string>& lines) {
                                  " ", instance->node ? instance->node->ToString() : "no node", " ",
                                  instance->vm_state, " ", instance->task_state) +
                     absl::StrCat(" ", instance->flavor.vcpus, " ", instance->flavor.memory_mib,
-                                 instance->deleted_at ? " deleted" : "", " [", instance->body,
-                                 "]"));
+                                 instance->deleted_at ? " deleted" : "",
+                                 instance->group ? " in " + instance->group->ToString() : "", " [",
+                                 instance->body, "]"));
   });
 }
 
@@ -268,6 +287,10 @@ void AddLines(const State& state, EntityKind kind, std::vector<std::string>& lin
       return AddServices(state, lines);
     case EntityKind::kNode:
       return AddNodes(state, lines);
+    case EntityKind::kAggregate:
+      return AddAggregates(state, lines);
+    case EntityKind::kServerGroup:
+      return AddGroups(state, lines);
     case EntityKind::kInstance:
       return AddInstances(state, lines);
     case EntityKind::kMigration:

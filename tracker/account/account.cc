@@ -27,6 +27,15 @@ std::string RequestOf(const InstanceEntry& entry, const std::string& address) {
   return "";
 }
 
+// Notes that a build on the node has succeeded, if `instance` says so (T-122). The account has still
+// the record that `instance` will replace.
+void NoteBuild(const Instance& instance, NodeAccount* account) {
+  if (account->failed_builds() == 0 || instance.vm_state != "active") return;
+  const std::optional<Instance> before = account->FindInstance(instance.uuid);
+  if (!before.has_value() || before->vm_state != "building") return;
+  if (instance.on == account->self()) account->ForgetFailedBuilds();
+}
+
 }  // namespace
 
 NodeAccount::NodeAccount(HostAndNode self, NodeResources resources, Amounts orphans)
@@ -36,6 +45,7 @@ NodeAccount::NodeAccount(HostAndNode self, NodeResources resources, Amounts orph
       ownership_(resources_.topology) {}
 
 void NodeAccount::PutInstance(Instance instance) {
+  NoteBuild(instance, this);
   const Uuid uuid = instance.uuid;
   instances_.insert_or_assign(uuid, std::move(instance));
   EndClaimIfSettled(uuid);
@@ -70,6 +80,7 @@ bool NodeAccount::DropMigration(const Uuid& uuid) {
 
 void NodeAccount::ReplaceRecords(std::vector<Instance> instances,
                                  std::vector<Migration> migrations) {
+  for (const Instance& instance : instances) NoteBuild(instance, this);
   instances_.clear();
   migrations_.clear();
   migrations_of_.clear();

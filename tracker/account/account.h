@@ -3,7 +3,7 @@
 // The account follows from four things: the records of instances and migrations that placement
 // keeps, the open claims of this tracker, what the node has, and the sum of the orphans that the
 // last audit found. Nothing else enters it: neither what the hypervisor measures of other guests
-// (T-51), nor what a process remembers of earlier accounts.
+// (T-51), nor what a process remembers of earlier accounts. The one exception is failed_builds.
 //
 // A value that may be copied. Not thread-safe; the node's lock protects it.
 //
@@ -11,7 +11,8 @@
 //   1. For each amount, used = reserve + orphans + all that instances and migrations hold (T-105,
 //      T-392), and free = total - used. Free may be negative (T-107). Allocation ratios have no
 //      effect (T-109).
-//   2. The account equals the one that is built anew from the same four things (T-394).
+//   2. But for failed_builds, the account equals the one that is built anew from the same four
+//      things (T-394).
 //   3. A CPU, a device or a named unit has one owner at most (T-395).
 #ifndef BERTH_TRACKER_ACCOUNT_ACCOUNT_H_
 #define BERTH_TRACKER_ACCOUNT_ACCOUNT_H_
@@ -108,7 +109,9 @@ class NodeAccount {
   const std::map<std::string, Uuid>& device_providers() const { return device_providers_; }
   void SetOrphans(Amounts orphans) { orphans_ = orphans; }
 
-  // The number of builds that failed or were sent elsewhere since the last success (T-122).
+  // The number of builds on the node that failed, since the last one that succeeded there or, if
+  // none did, since this process was started (T-122). A build has succeeded when a record comes in
+  // which an instance of the node that was `building` is `active`.
   void CountFailedBuild() { ++failed_builds_; }
   void ForgetFailedBuilds() { failed_builds_ = 0; }
   int64_t failed_builds() const { return failed_builds_; }

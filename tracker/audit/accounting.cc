@@ -29,6 +29,12 @@ Orphan Describe(const Guest& guest) {
   return orphan;
 }
 
+std::map<std::string, int64_t> CountersOf(const NodeAccount& account) {
+  std::map<std::string, int64_t> counters = account.statistics().Counters();
+  if (account.failed_builds() > 0) counters["failed_builds"] = account.failed_builds();
+  return counters;
+}
+
 bool Runs(const Guest& guest) {
   return guest.state == GuestState::kRunning || guest.state == GuestState::kBlocked ||
          guest.state == GuestState::kPaused;
@@ -104,7 +110,7 @@ Accounting Account(const Facts& facts, const NodeConfiguration& configuration,
   accounting.pcpus = facts.pcpus;
   if (account != nullptr) {
     accounting.promised = account->promised();
-    accounting.counters = account->statistics().Counters();
+    accounting.counters = CountersOf(*account);
     accounting.cells = account->owners().cells();
     // A table of devices is worth its price only if guests may get devices, or have some.
     if (!account->resources().device_specs.specs().empty() ||

@@ -38,7 +38,7 @@ struct Accounting {
   Amounts orphans;    // that `promised` does not count
   int64_t pcpus = 0;
   int64_t pcpus_allocated = 0;              // the part of allocated.vcpus that is dedicated
-  std::map<std::string, int64_t> counters;  // of the instances with records (T-119)
+  std::map<std::string, int64_t> counters;  // of records and failed builds (T-119)
   std::vector<HostCell> cells;              // with what instances use of them (T-267)
   std::vector<DevicePool> pools;            // the free PCI devices (T-243)
   std::vector<DeviceUse> devices;           // the PCI devices that are not free (T-238)

@@ -36,6 +36,7 @@ absl::StatusCode CodeOf(ClaimRefusalKind kind) {
     case ClaimRefusalKind::kResources:
     case ClaimRefusalKind::kPageSizeMismatch:
     case ClaimRefusalKind::kWrongState:
+    case ClaimRefusalKind::kGroupPolicy:
       return absl::StatusCode::kFailedPrecondition;
   }
   return absl::StatusCode::kInternal;

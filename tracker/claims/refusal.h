@@ -19,6 +19,7 @@ enum class ClaimRefusalKind {
   kPageSizeMismatch,  // a live migration would give the guest pages of another size (T-168)
   kRequestIdReused,   // the id belongs to another request (T-385)
   kWrongState,        // the instance is neither being built nor moving: the claim would not count
+  kGroupPolicy,       // the instance's server group does not allow it on this host (T-320)
   kRecordConflict,    // the records are not as the caller read them
   kInstanceNotFound,  // placement has no record of the instance or the migration
   kNoSuchClaim,       // there is no such claim on the node

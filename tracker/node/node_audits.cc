@@ -57,7 +57,7 @@ absl::Status NodeAudits::AuditFor(MonotonicTime now, Cause cause) {
   state_->account->SetOrphans(audit.report.accounting.orphans);
   const std::shared_ptr<const Audit> before =
       std::exchange(state_->audit, std::make_shared<const Audit>(std::move(audit)));
-  changes_wait_ = false;
+  state_->changes_wait = false;
   reports_->Take(before.get(), cause, now);
   return absl::OkStatus();
 }
@@ -68,7 +68,7 @@ void NodeAudits::AuditAtOnce(MonotonicTime now) {
 
 void NodeAudits::NoteChange(MonotonicTime now) {
   if (!state_->facts) return;
-  changes_wait_ = true;
+  state_->changes_wait = true;
   if (now >= audit_changes_at_) AuditNow(now);
 }
 
@@ -78,7 +78,7 @@ void NodeAudits::AuditNow(MonotonicTime now) {
 }
 
 bool NodeAudits::AuditChanges(MonotonicTime now) {
-  const bool audits = changes_wait_ && now >= audit_changes_at_;
+  const bool audits = state_->changes_wait && now >= audit_changes_at_;
   if (audits) AuditNow(now);
   reports_->OfferDue(now);
   return audits;
@@ -86,7 +86,7 @@ bool NodeAudits::AuditChanges(MonotonicTime now) {
 
 std::optional<MonotonicTime> NodeAudits::due() const {
   std::optional<MonotonicTime> due = reports_->due();
-  if (changes_wait_) due = std::min(due.value_or(audit_changes_at_), audit_changes_at_);
+  if (state_->changes_wait) due = std::min(due.value_or(audit_changes_at_), audit_changes_at_);
   return due;
 }
 
@@ -94,7 +94,7 @@ std::optional<Outbox::Outgoing> NodeAudits::NextReport(MonotonicTime now,
                                                        std::optional<Records>* records) {
   // The first report waits for the records, because without records the audit finds no orphans.
   if (!state_->records) return std::nullopt;
-  if (changes_wait_ && reports_->outbox().HasReport()) AuditNow(now);
+  if (state_->changes_wait && reports_->outbox().HasReport()) AuditNow(now);
   std::optional<Outbox::Outgoing> report = reports_->Next(now);
   if (report) *records = state_->records;
   return report;

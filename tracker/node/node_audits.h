@@ -7,7 +7,7 @@
 //   1. If the audit of new facts fails, the state keeps its facts and its audit, and later audits
 //      use the configuration of the last good facts (T-37).
 //   2. The state's audit, if there is one, has all changes of which NoteChange was told, unless
-//      due() says when they are audited.
+//      due() says when they are audited. So it is with a part that sets NodeState::changes_wait.
 //   3. Use that the hypervisor measures never enters the accounting: the used amounts follow from
 //      records, claims, orphans and the reserve (T-51).
 #ifndef BERTH_TRACKER_NODE_NODE_AUDITS_H_
@@ -115,7 +115,6 @@ class NodeAudits {
   const AddedTraitsFile* const added_traits_;
   // The configuration with which the facts were observed.
   std::shared_ptr<const NodeConfiguration> configuration_;
-  bool changes_wait_ = false;            // changes of which NoteChange was told wait for an audit
   MonotonicTime audit_changes_at_ = {};  // changes are audited from this time on
   std::vector<std::string> warnings_;    // that nobody has taken yet
 };

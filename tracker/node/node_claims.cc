@@ -192,7 +192,7 @@ void NodeClaims::AnswerClaim(Write* write, const WriteAnswer& answer, MonotonicT
   if (applied) return Grant(writes_.Take(uuid), replies);
   Undo(writes_.Take(uuid),
        status.ok() ? RefuseClaim(Refused::kPlacementAway, "the claim was withdrawn")
-                   : RefusalBy(status, false),
+                   : RefusalBy(answer, false),
        replies);
 }
 

@@ -83,7 +83,9 @@ class NodeClaims {
   // Gives back the claim with this id (ClaimIdOf; T-165, T-170). If the write of the claim was not
   // sent yet, the claim ends at once. Else placement writes the records without the claim; a
   // migration then has the status `failed`. After a conflict, the end may be written again, based
-  // on the newest records, up to four times in all. Works without the hypervisor.
+  // on the newest records, up to four times in all. Works without the hypervisor. When the claim of
+  // an instance that was being built has ended, it counts as one failed build (T-122). An abort
+  // whose answer is lost does not count, unless it is repeated and finds the claim.
   //
   // The caller gets ended = true when the claim has ended, and ended = false if the claim stays
   // because its guest needs it: the instance has left the state in which it was claimed, or the
@@ -160,6 +162,9 @@ class NodeClaims {
   // back what the write has claimed, if it makes a claim, and refuses the callers with `status`.
   void Grant(RecordWrites::Write write, ClaimReplies* replies);
   void Undo(RecordWrites::Write write, const absl::Status& status, ClaimReplies* replies);
+  // Counts a failed build if `aborted` is the claim of an instance that was being built (T-122). The
+  // claim of an instance that was unshelved or moved does not count.
+  void CountIfBuild(const OpenClaim& aborted);
 
   NodeState* const state_;
   const Outbox* const outbox_;

@@ -119,7 +119,14 @@ void NodeClaims::Abort(const std::string& claim_id, ClaimCaller caller, ClaimRep
   const OpenClaim claim = write->claim;
   Undo(writes_.Take(claim.instance.uuid),
        RefuseClaim(Refused::kRecordConflict, "the claim was aborted"), replies);
+  CountIfBuild(claim);
   replies->Add(std::move(caller), ClaimResult{claim, true});
+}
+
+void NodeClaims::CountIfBuild(const OpenClaim& aborted) {
+  if (aborted.migration.has_value() || aborted.instance.vm_state != "building") return;
+  state_->account->CountFailedBuild();
+  if (state_->facts != nullptr) state_->changes_wait = true;
 }
 
 void NodeClaims::DropMove(const MoveDrop& request, ClaimCaller caller, ClaimReplies* replies) {
@@ -173,6 +180,7 @@ void NodeClaims::AnswerEnd(Write* write, const WriteAnswer& answer, ClaimReplies
   if (answer.status.ok() || IsGone(*write, answer)) {
     if (GivesBack(*write)) answers_.Forget(claim_id);
     const OpenClaim claim = write->claim;
+    if (write->end == ClaimEnd::kAbort) CountIfBuild(claim);
     return replies->Add(writes_.Take(uuid).callers, ClaimResult{claim, true});
   }
   if (write->end == ClaimEnd::kRepair) {
@@ -191,7 +199,7 @@ void NodeClaims::AnswerEnd(Write* write, const WriteAnswer& answer, ClaimReplies
       return;
     }
   }
-  replies->Add(writes_.Take(uuid).callers, RefusalBy(answer.status, true));
+  replies->Add(writes_.Take(uuid).callers, RefusalBy(answer, true));
 }
 
 std::vector<std::string> NodeClaims::RepairRecords(absl::Time booted_at) {

@@ -23,6 +23,7 @@ struct NodeState {
   PassOutcome last;                    // how the last pass ended
   std::shared_ptr<const Facts> facts;  // of the last good pass; null: no pass was good yet
   std::shared_ptr<const Audit> audit;  // the last one; null: no pass was good yet
+  bool changes_wait = false;           // changes of what is known since the last audit wait for one
   ClaimSettings claim_settings;        // of the configuration with which the facts were observed
 };
 

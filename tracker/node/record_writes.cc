@@ -102,9 +102,9 @@ bool GivesBack(const RecordWrites::Write& write) {
   return write.end == ClaimEnd::kAbort || write.end == ClaimEnd::kRevert;
 }
 
-absl::Status RefusalBy(const absl::Status& answer, bool ends) {
-  const std::string text(answer.message());
-  switch (answer.code()) {
+absl::Status RefusalBy(const WriteAnswer& answer, bool ends) {
+  const std::string text(answer.status.message());
+  switch (answer.status.code()) {
     case absl::StatusCode::kAborted:
       return RefuseClaim(ClaimRefusalKind::kRecordConflict, text);
     case absl::StatusCode::kNotFound:
@@ -112,10 +112,12 @@ absl::Status RefusalBy(const absl::Status& answer, bool ends) {
     case absl::StatusCode::kPermissionDenied:
       return RefuseClaim(ClaimRefusalKind::kNodeUnavailable, text);
     case absl::StatusCode::kFailedPrecondition:
-      return RefuseClaim(ends ? ClaimRefusalKind::kWrongState : ClaimRefusalKind::kPlacementAway,
-                         text);
+      if (ends) return RefuseClaim(ClaimRefusalKind::kWrongState, text);
+      return RefuseClaim(
+          answer.breaks_group ? ClaimRefusalKind::kGroupPolicy : ClaimRefusalKind::kPlacementAway,
+          text);
     case absl::StatusCode::kInvalidArgument:
-      return answer;
+      return answer.status;
     default:
       return RefuseClaim(ClaimRefusalKind::kPlacementAway, text);
   }

@@ -112,6 +112,8 @@ struct WriteAnswer {
   // With PermissionDenied: placement names the record that this tracker may not write. False: it
   // lets this tracker write nothing for the node.
   bool denies_record = false;
+  // With FailedPrecondition: the policy of the instance's server group forbids this host.
+  bool breaks_group = false;
 };
 
 // Whether the write gives back what was claimed: it is an abort or a revert.
@@ -122,9 +124,9 @@ bool GivesBack(const RecordWrites::Write& write);
 //   Aborted             kRecordConflict
 //   NotFound            kInstanceNotFound
 //   PermissionDenied    kNodeUnavailable
-//   FailedPrecondition  kWrongState if `ends`, else kPlacementAway
+//   FailedPrecondition  kWrongState if `ends`, kGroupPolicy if `breaks_group`, else kPlacementAway
 //   else                kPlacementAway
-absl::Status RefusalBy(const absl::Status& answer, bool ends);
+absl::Status RefusalBy(const WriteAnswer& answer, bool ends);
 
 }  // namespace berth::tracker
 

@@ -54,8 +54,17 @@ v1::NumaCell WireCell(const NumaCell& cell) {
   return wire;
 }
 
+// The allocation ratio of the root's inventory; 0: there is no such inventory.
+double RatioOf(const Report& report, const char* resource_class) {
+  if (report.providers.empty()) return 0;
+  const Inventories& inventories = report.providers.front().inventories;
+  const auto found = inventories.find(resource_class);
+  return found == inventories.end() ? 0 : found->second.allocation_ratio;
+}
+
 // Makes the message without PCI devices.
-v1::NodeFacts WireHost(const Facts& facts) {
+v1::NodeFacts WireHost(const Report& report) {
+  const Facts& facts = *report.facts;
   v1::NodeFacts wire;
   wire.set_hypervisor_type(facts.hypervisor_type);
   wire.set_hypervisor_version(facts.hypervisor_version);
@@ -66,6 +75,9 @@ v1::NodeFacts WireHost(const Facts& facts) {
   wire.set_memory_mib(facts.memory_mib.value_or(0));
   wire.set_disk_gib(facts.local_disk_gib.value_or(0));
   wire.set_storage_id(facts.storage_id);
+  wire.set_cpu_allocation_ratio(RatioOf(report, "VCPU"));
+  wire.set_memory_allocation_ratio(RatioOf(report, "MEMORY_MB"));
+  wire.set_disk_allocation_ratio(RatioOf(report, "DISK_GB"));
   wire.set_cpu_info_json(facts.cpu_info.value_or(""));
   for (const SupportedInstance& kind : facts.supported_instances) {
     v1::SupportedInstance* const item = wire.add_supported_instances();
@@ -94,8 +106,9 @@ google::protobuf::Timestamp WireTime(absl::Time time) {
   return google::protobuf::util::TimeUtil::NanosecondsToTimestamp(absl::ToUnixNanos(time));
 }
 
-v1::NodeFacts WireFacts(const Facts& facts) {
-  v1::NodeFacts wire = WireHost(facts);
+v1::NodeFacts WireFacts(const Report& report) {
+  const Facts& facts = *report.facts;
+  v1::NodeFacts wire = WireHost(report);
   for (const PciDevice& device : facts.pci_devices) {
     v1::PciDevice& item = *wire.add_pci_devices();
     item = WireDevice(device);
@@ -114,8 +127,9 @@ v1::NodeFacts WireFacts(const Facts& facts) {
   return wire;
 }
 
-bool SameWireFacts(const Facts& a, const Facts& b) {
-  return a.pci_devices == b.pci_devices && a.device_tags == b.device_tags &&
+bool SameWireFacts(const Report& a, const Report& b) {
+  return a.facts->pci_devices == b.facts->pci_devices &&
+         a.facts->device_tags == b.facts->device_tags &&
          WireHost(a).SerializeAsString() == WireHost(b).SerializeAsString();
 }
 

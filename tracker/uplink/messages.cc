@@ -125,11 +125,12 @@ int Trim(List* list, size_t* bytes) {
 }
 
 // Removes counters likewise, first those of projects. The names of projects, tasks and states come
-// from records that others write.
+// from records that others write. The other counters stay: schedulers weigh hosts by them.
 int TrimCounters(v1::NodeAccount* account, size_t* bytes) {
   std::set<std::string> names;
   for (const auto& [name, count] : account->counters()) {
-    if (name != "num_instances" && name != "io_workload") names.insert(name);
+    const bool stays = name == "num_instances" || name == "io_workload" || name == "failed_builds";
+    if (!stays) names.insert(name);
   }
   int left_out = 0;
   for (const std::string& name : names) {
@@ -297,7 +298,7 @@ v1::Report WireReport(const Outbox::Outgoing& report, const std::optional<Record
   wire.set_sequence(report.sequence);
   wire.set_kind(report.snapshot ? v1::REPORT_KIND_SNAPSHOT : v1::REPORT_KIND_DELTA);
   wire.set_digest(report.digest);
-  *wire.mutable_facts() = WireFacts(*told.facts);
+  *wire.mutable_facts() = WireFacts(told);
   *wire.mutable_account() = WireAccount(told);
   *wire.mutable_observation() = WireObservation(*told.facts, outcome.ended_at);
   for (const Orphan& orphan : told.orphans)
@@ -311,7 +312,7 @@ v1::Report WireReport(const Outbox::Outgoing& report, const std::optional<Record
                &wire);
   if (report.base != nullptr) {
     const Report& before = report.base->report;
-    if (SameWireFacts(*before.facts, *told.facts)) wire.clear_facts();
+    if (SameWireFacts(before, told)) wire.clear_facts();
     if (WireAccount(before).SerializeAsString() == wire.account().SerializeAsString()) {
       wire.clear_account();
     }

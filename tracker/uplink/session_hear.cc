@@ -236,7 +236,8 @@ void UplinkSession::HearRecordAnswer(const Response& response) {
   Node* const node = Find(answer.node_uuid());
   const WriteAnswer read = {absl::Status(static_cast<absl::StatusCode>(answer.status().code()),
                                          answer.status().message()),
-                            NamesRecord(answer.status())};
+                            NamesRecord(answer.status()),
+                            ReadReason(answer.status()) == "SERVER_GROUP_POLICY_VIOLATED"};
   if (node == nullptr) return LogUnmatched(read.status);
   const auto apply = [&](Records*, NodeAccount* account) { return ApplyAnswer(answer, account); };
   node->ChangeRecords(apply, Clock::now());

@@ -164,15 +164,17 @@ CREATE TABLE node (
   storage_id text NOT NULL
 );
 
--- The records of instances (kind 1) and of migrations (kind 2).
+-- The records of instances (kind 1) and of migrations (kind 2), the server groups (kind 3), and the
+-- names and metadata of aggregates (kind 4).
 CREATE TABLE record (
-  id uuid PRIMARY KEY,
+  id uuid NOT NULL,
   kind smallint NOT NULL,
   generation bigint NOT NULL,
-  -- The instance that a migration moves. Null for an instance.
-  instance uuid,
-  -- The whole record, as an encoded message of record.proto.
-  content bytea NOT NULL
+  -- The instance that a migration moves, or the group of which an instance is a member. Null: none.
+  part_of uuid,
+  -- The whole record, as an encoded message of record.proto, server_group.proto or aggregate.proto.
+  content bytea NOT NULL,
+  PRIMARY KEY (id, kind)
 ) WITH (fillfactor = 90);
 
 -- The answers that are kept by request id. There is a handful of partitions, each for one span of

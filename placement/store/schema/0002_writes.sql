@@ -225,32 +225,32 @@ END $$;
 
 -- Writes whole records. An old generation of null says that the record is new.
 CREATE FUNCTION write_records(
-  ids uuid[], old_generations bigint[], kinds smallint[], generations bigint[], instances uuid[], contents bytea[])
+  ids uuid[], old_generations bigint[], kinds smallint[], generations bigint[], wholes uuid[], contents bytea[])
   RETURNS void
 LANGUAGE plpgsql AS $$
 DECLARE n bigint; m bigint;
 BEGIN
   UPDATE record r
-  SET kind = u.kind, generation = u.generation, instance = u.instance, content = u.content
-  FROM unnest(ids, old_generations, kinds, generations, instances, contents)
-    AS u(id, old_generation, kind, generation, instance, content)
-  WHERE r.id = u.id AND r.generation = u.old_generation;
+  SET generation = u.generation, part_of = u.whole, content = u.content
+  FROM unnest(ids, old_generations, kinds, generations, wholes, contents)
+    AS u(id, old_generation, kind, generation, whole, content)
+  WHERE r.id = u.id AND r.kind = u.kind AND r.generation = u.old_generation;
   GET DIAGNOSTICS n = ROW_COUNT;
-  INSERT INTO record (id, kind, generation, instance, content)
-  SELECT u.id, u.kind, u.generation, u.instance, u.content
-  FROM unnest(ids, old_generations, kinds, generations, instances, contents)
-    AS u(id, old_generation, kind, generation, instance, content)
+  INSERT INTO record (id, kind, generation, part_of, content)
+  SELECT u.id, u.kind, u.generation, u.whole, u.content
+  FROM unnest(ids, old_generations, kinds, generations, wholes, contents)
+    AS u(id, old_generation, kind, generation, whole, content)
   WHERE u.old_generation IS NULL;
   GET DIAGNOSTICS m = ROW_COUNT;
   PERFORM expect_rows('records', cardinality(ids), n + m);
 END $$;
 
-CREATE FUNCTION remove_records(ids uuid[], old_generations bigint[]) RETURNS void
+CREATE FUNCTION remove_records(ids uuid[], kinds smallint[], old_generations bigint[]) RETURNS void
 LANGUAGE plpgsql AS $$
 DECLARE n bigint;
 BEGIN
-  DELETE FROM record r USING unnest(ids, old_generations) AS u(id, generation)
-  WHERE r.id = u.id AND r.generation = u.generation;
+  DELETE FROM record r USING unnest(ids, kinds, old_generations) AS u(id, kind, generation)
+  WHERE r.id = u.id AND r.kind = u.kind AND r.generation = u.generation;
   GET DIAGNOSTICS n = ROW_COUNT;
   PERFORM expect_rows('records removed', cardinality(ids), n);
 END $$;

@@ -79,6 +79,7 @@ void AddLeaseCommands(CLI::App& app, Session& session);
 void AddReshapeCommands(CLI::App& app, Session& session);
 void AddNodeCommands(CLI::App& app, Session& session);
 void AddInstanceCommands(CLI::App& app, Session& session);
+void AddGroupCommands(CLI::App& app, Session& session);
 void AddMigrationCommands(CLI::App& app, Session& session);
 void AddServiceCommands(CLI::App& app, Session& session);
 // Adds `follow` and `show` to `audit`.

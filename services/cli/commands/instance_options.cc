@@ -40,6 +40,7 @@ constexpr RecordOption kOptions[] = {
     {"--node", "node_uuid", Kind::kNode, "", "Name or uuid of the node, with its host; '': none"},
     {"--state", "vm_state", Kind::kText, "", "The state, such as active or error"},
     {"--task", "task_state", Kind::kText, "", "The task that is being done; '': none"},
+    {"--group", "group_uuid", Kind::kText, "", "The uuid of the server group; '': none"},
     {"--flavor", "id", Kind::kFlavorId, "", "The id of the flavor; '': not given"},
     {"--vcpus", "vcpus", Kind::kAmount, "VCPU", "The virtual CPUs"},
     {"--memory", "memory_mib", Kind::kAmount, "MEMORY_MB", "The memory: 8Gi, or a number of MiB"},

@@ -92,6 +92,8 @@ void AddRootOptions(CLI::App* command, QueryOptions* options) {
           "The root must be in all these aggregates; in:A,B means A or B");
   AddList(command, "--root-forbidden-aggregate", &options->root_forbidden_aggregates,
           "The root must be in none of these aggregates");
+  AddList(command, "--forbidden-root", &options->forbidden_roots,
+          "The uuids of roots that must not be used");
 }
 
 void AddGroupOptions(CLI::App* command, QueryOptions* options) {
@@ -207,6 +209,9 @@ absl::StatusOr<pb::CandidateQuery> QueryOf(Session& session, const QueryOptions&
   AddTerms(options.root_member_of, query.mutable_root_member_of());
   for (const std::string& uuid : Listed(options.root_forbidden_aggregates)) {
     query.add_root_forbidden_aggregate_uuids(uuid);
+  }
+  for (const std::string& uuid : Listed(options.forbidden_roots)) {
+    query.add_forbidden_root_uuids(uuid);
   }
   const auto& required = query.root_required_traits();
   const bool asked = std::any_of(required.begin(), required.end(), [](const pb::TraitTerm& term) {

@@ -18,7 +18,7 @@ namespace berth::cli {
 struct QueryOptions {
   std::vector<std::string> resources, required, forbidden, member_of, forbidden_aggregates;
   std::vector<std::string> root_required, root_forbidden, root_member_of;
-  std::vector<std::string> root_forbidden_aggregates;
+  std::vector<std::string> root_forbidden_aggregates, forbidden_roots;
   std::vector<std::string> groups, same_subtree, isolate, separate, max_providers;
   std::string in_tree, group_policy;
   bool include_disabled = false;  // true: hosts whose service is disabled are searched, too

@@ -40,7 +40,7 @@ absl::StatusOr<pb::EntityKind> ParseKind(const std::string& text) {
   return absl::InvalidArgumentError(
       absl::StrCat("'", text,
                    "' is not a kind: write provider, usage, consumer, class, trait, "
-                   "service, node, instance or migration"));
+                   "service, node, aggregate, server_group, instance or migration"));
 }
 
 // Returns the uuid of the root of the tree that contains the provider `name`, because a watch that
@@ -155,7 +155,8 @@ void AddWatchCommand(CLI::App& app, Session& session) {
                       "Begin with the changes after this revision: [EPOCH:]NUMBER");
   AddList(command, "--kind", &arguments.kinds,
           "Only these kinds: provider, usage, consumer (holder of allocations), class, trait, "
-          "service, node, instance (record of a guest), migration (record of a guest's move)");
+          "service, node, aggregate (its name and metadata), server_group, instance (record of a "
+          "guest), migration (record of a guest's move)");
   AddList(command, "--tree", &arguments.trees,
           "Only changes in the trees of these providers (name or uuid); with --after they must be "
           "roots");

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 #include <csignal>
+#include <optional>
 #include <utility>
 
 #include "absl/strings/match.h"
@@ -15,9 +16,11 @@
 #include "placement/ground/mutex.h"
 #include "placement/ground/status_macros.h"
 #include "services/cli/session/failure.h"
+#include "services/client/cpp/own_certificate.h"
+#include "services/client/cpp/spiffe_id.h"
 #include "services/process/caller.h"
 #include "services/process/version.h"
-#include "services/tls/spiffe_id.h"
+#include "services/tls/grpc_log.h"
 
 namespace berth::cli {
 namespace {
@@ -64,9 +67,9 @@ absl::Status StatusOf(const grpc::Status& status) {
 
 // The roles of the servers that serve `method`. Trackers and placement serve health and reflection.
 std::vector<std::string> RolesFor(const std::string& method) {
-  if (absl::StartsWith(method, "/berth.tracker.")) return {services::kTrackerRole};
-  if (absl::StartsWith(method, "/berth.")) return {services::kPlacementRole};
-  return {services::kPlacementRole, services::kTrackerRole};
+  if (absl::StartsWith(method, "/berth.tracker.")) return {client::kTrackerRole};
+  if (absl::StartsWith(method, "/berth.")) return {client::kPlacementRole};
+  return {client::kPlacementRole, client::kTrackerRole};
 }
 
 // Keeps why the last TLS handshake failed. Thread-safe.
@@ -96,13 +99,13 @@ void CatchInterrupts() {
 
 class Connection::Impl {
  public:
-  Impl(const std::string& server, const services::TlsSettings& settings)
+  Impl(const std::string& server, const client::TlsSettings& settings)
       : endpoint(server), tls_settings(settings) {}
 
   // Makes `channel` and `stub` those for calls of `method`.
   absl::Status Use(const std::string& method) {
     const std::vector<std::string> roles = RolesFor(method);
-    const bool fits = tls == nullptr || (roles == roles_used && tls->renewals() == renewals_used);
+    const bool fits = !tls || (roles == roles_used && tls->renewals() == renewals_used);
     if (channel != nullptr && fits) return absl::OkStatus();
     std::shared_ptr<grpc::ChannelCredentials> credentials = grpc::InsecureChannelCredentials();
     if (tls_settings.given()) {
@@ -121,21 +124,22 @@ class Connection::Impl {
   }
 
   absl::Status OpenTls() {
-    if (tls != nullptr) return absl::OkStatus();
-    services::CertificateUse use;
+    if (tls) return absl::OkStatus();
+    client::CertificateUse use;
     use.client = true;
-    const services::Tls::Tell tell = [told = failure](bool wrong, const std::string& text) {
+    const client::OwnCertificate::Tell tell = [told = failure](bool wrong,
+                                                               const std::string& text) {
       if (wrong) told->Tell(text);
     };
     services::PassOnGrpcLog(tell);
-    BERTH_ASSIGN_OR_RETURN(tls, services::Tls::Open(tls_settings, use, tell));
+    BERTH_ASSIGN_OR_RETURN(tls, client::OwnCertificate::Open(tls_settings, use, tell));
     next_look = placement::BootNow() + kCertificateStep;
     return absl::OkStatus();
   }
 
   // A command may run for days, longer than a certificate is valid.
   void LookAtCertificates() {
-    if (tls == nullptr || placement::BootNow() < next_look) return;
+    if (!tls || placement::BootNow() < next_look) return;
     tls->Look();
     next_look = placement::BootNow() + kCertificateStep;
   }
@@ -173,9 +177,9 @@ class Connection::Impl {
   }
 
   const std::string endpoint;
-  const services::TlsSettings tls_settings;
+  const client::TlsSettings tls_settings;
   const std::shared_ptr<HandshakeFailure> failure = std::make_shared<HandshakeFailure>();
-  std::unique_ptr<services::Tls> tls;  // null: not opened yet, or no TLS
+  std::optional<client::OwnCertificate> tls;  // absent: not opened yet, or no TLS
   placement::BootTime next_look;
   // What `channel` was made for.
   std::vector<std::string> roles_used;
@@ -185,7 +189,7 @@ class Connection::Impl {
   grpc::CompletionQueue queue;
 };
 
-Connection::Connection(const std::string& endpoint, const services::TlsSettings& tls)
+Connection::Connection(const std::string& endpoint, const client::TlsSettings& tls)
     : endpoint_(endpoint), impl_(std::make_unique<Impl>(endpoint, tls)) {}
 Connection::~Connection() = default;
 
@@ -208,7 +212,7 @@ absl::Status Connection::Connect(const std::string& method, absl::Duration timeo
 }
 
 bool Connection::TakeRenewal() {
-  if (impl_->tls == nullptr) return false;
+  if (!impl_->tls) return false;
   impl_->tls->Look();
   return impl_->tls->renewals() != impl_->renewals_used;
 }

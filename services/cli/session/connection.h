@@ -15,7 +15,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
-#include "services/tls/tls.h"
+#include "services/client/cpp/own_certificate.h"
 
 namespace berth::cli {
 
@@ -27,7 +27,7 @@ class Connection {
  public:
   // `endpoint`: HOST:PORT, [IPV6]:PORT or unix:PATH. Does not connect yet.
   // Without `tls` settings the connection is neither encrypted nor are the two sides identified.
-  explicit Connection(const std::string& endpoint, const services::TlsSettings& tls = {});
+  explicit Connection(const std::string& endpoint, const client::TlsSettings& tls = {});
   ~Connection();
 
   // Connects for calls of `method`, unless the connection is open already. With TLS the certificate

@@ -61,7 +61,7 @@ absl::Status ReadTimeout(const std::string& value, std::optional<absl::Duration>
 }
 
 // The setting of TLS with this name; null if there is none.
-std::string* TlsSetting(const std::string& name, services::TlsSettings* tls) {
+std::string* TlsSetting(const std::string& name, client::TlsSettings* tls) {
   if (name == "tls-certificate") return &tls->files.certificate;
   if (name == "tls-key") return &tls->files.key;
   if (name == "tls-ca") return &tls->files.ca;
@@ -105,7 +105,7 @@ absl::Status ReadServerFile(const std::string& path, Said* said) {
   std::error_code error;
   if (path.empty() || !std::filesystem::exists(path, error)) return absl::OkStatus();
   try {
-    services::TlsSettings known;
+    client::TlsSettings known;
     const toml::value file = toml::parse(path);
     for (const auto& [key, value] : file.as_table()) {
       const std::string name = absl::StrReplaceAll(key, {{"_", "-"}});
@@ -199,7 +199,7 @@ absl::StatusOr<Said> SaidByServer(const std::string& path) {
   Said said;
   const char* other = std::getenv("BERTH_CONFIG");
   BERTH_RETURN_IF_ERROR(ReadServerFile(other == nullptr || *other == '\0' ? path : other, &said));
-  services::TlsSettings known;
+  client::TlsSettings known;
   for (const char* name : kNames) {
     const char* value = std::getenv(Variable(name).c_str());
     // A variable that is empty makes a text of the server empty.

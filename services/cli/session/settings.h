@@ -14,7 +14,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
-#include "services/tls/tls.h"
+#include "services/client/cpp/own_certificate.h"
 
 namespace berth::cli {
 
@@ -22,7 +22,7 @@ enum class Format { kTable, kJson, kName };
 
 struct Settings {
   std::string endpoint = "127.0.0.1:7310";
-  services::TlsSettings tls;
+  client::TlsSettings tls;
   Format format = Format::kTable;
   std::optional<absl::Duration> timeout;  // absent: 10 s, and no timeout for streams
   std::string request_id;                 // empty: each write gets a random one

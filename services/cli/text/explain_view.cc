@@ -34,6 +34,8 @@ std::string PlainWords(const pb::Constraint& constraint) {
       return RootWords(constraint, "with", "without");
     case pb::CONSTRAINT_KIND_ROOT_AGGREGATES:
       return RootWords(constraint, "in aggregate", "not in aggregate");
+    case pb::CONSTRAINT_KIND_FORBIDDEN_ROOTS:
+      return "none of the forbidden roots";
     case pb::CONSTRAINT_KIND_IN_TREE:
       return absl::StrCat("in the tree of ", name);
     case pb::CONSTRAINT_KIND_STALENESS:

@@ -34,6 +34,19 @@ std::string Version(int64_t number) {
 std::string MemorySize(int64_t mib) { return SizeOf("MEMORY_MB", mib); }
 std::string DiskSize(int64_t gib) { return SizeOf("DISK_GB", gib); }
 
+// The allocation ratios that are known. Empty: none is.
+std::string Ratios(const pb::NodeFacts& facts) {
+  const std::pair<const char*, double> ratios[] = {{"CPUs", facts.cpu_allocation_ratio()},
+                                                   {"memory", facts.memory_allocation_ratio()},
+                                                   {"disk", facts.disk_allocation_ratio()}};
+  std::string text;
+  for (const auto& [name, ratio] : ratios) {
+    if (ratio == 0) continue;
+    absl::StrAppend(&text, text.empty() ? "" : ", ", name, " ", ratio);
+  }
+  return text;
+}
+
 void AddFacts(const pb::NodeFacts& facts, TitledLines* lines) {
   lines->emplace_back(
       "hypervisor", absl::StrCat(facts.hypervisor_type(), " ", Version(facts.hypervisor_version()),
@@ -43,6 +56,9 @@ void AddFacts(const pb::NodeFacts& facts, TitledLines* lines) {
                       absl::StrCat(facts.vcpus(), " shared, ", facts.pcpus(), " dedicated"));
   lines->emplace_back("memory", MemorySize(facts.memory_mib()));
   lines->emplace_back("disk", DiskSize(facts.disk_gib()));
+  if (std::string ratios = Ratios(facts); !ratios.empty()) {
+    lines->emplace_back("ratios", std::move(ratios));
+  }
   std::string cells;
   for (const pb::NumaCell& cell : facts.numa_cells()) {
     absl::StrAppend(&cells, cells.empty() ? "" : "; ", cell.id(), ": ", cell.shared_cpus_size(),

@@ -1,10 +1,13 @@
 #include "services/cli/text/record_view.h"
 
+#include <map>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/str_replace.h"
 #include "services/cli/text/amounts.h"
+#include "services/cli/text/display_width.h"
 #include "services/cli/text/guest_view.h"
 #include "services/cli/text/node_view.h"
 #include "services/cli/text/time_text.h"
@@ -51,6 +54,17 @@ void AddRareLines(const pb::Instance& instance, TitledLines* lines) {
   if (instance.hidden()) lines->emplace_back("hidden", "yes: a copy that exists during a move");
   if (instance.has_fault()) lines->emplace_back("failure", FaultWords(instance.fault()));
   if (instance.has_retry()) lines->emplace_back("build", RetryWords(instance.retry()));
+}
+
+TitledLines LinesOf(const pb::ServerGroup& group) {
+  return {{"name", group.name().empty() ? "none" : group.name()},
+          {"uuid", group.uuid()},
+          {"policy", PolicyWord(group)},
+          {"project", group.project_id()},
+          {"user", group.user_id()},
+          {"created", TimeText(group.created_at())},
+          {"changed", TimeText(group.updated_at())},
+          {"generation", absl::StrCat(group.generation())}};
 }
 
 }  // namespace
@@ -139,6 +153,65 @@ std::string MigrationPage(const pb::Migration& migration) {
   lines.emplace_back("changed", TimeText(migration.updated_at()));
   lines.emplace_back("generation", absl::StrCat(migration.generation()));
   return Render(lines);
+}
+
+std::string PolicyWord(const pb::ServerGroup& group) {
+  const std::string word = absl::StrReplaceAll(
+      ShortName(pb::ServerGroupPolicy_Name(group.policy()), "SERVER_GROUP_POLICY_"), {{"_", "-"}});
+  if (group.max_server_per_host() <= 1) return word;
+  return absl::StrCat(word, ":", group.max_server_per_host());
+}
+
+Table GroupTable(const google::protobuf::RepeatedPtrField<pb::ServerGroup>& groups) {
+  Table table({{"UUID", Column::Kind::kExact},
+               {"NAME", Column::Kind::kText},
+               {"POLICY", Column::Kind::kText},
+               {"PROJECT", Column::Kind::kSpare}});
+  for (const pb::ServerGroup& group : groups) {
+    table.Add({group.uuid(), group.name(), PolicyWord(group), group.project_id()});
+  }
+  return table;
+}
+
+std::string GroupPage(const pb::ServerGroup& group) { return Render(LinesOf(group)); }
+
+std::string GroupPage(const pb::GetServerGroupResponse& answer) {
+  TitledLines lines = LinesOf(answer.group());
+  lines.emplace_back("members", absl::StrCat(answer.members_size()));
+  std::string page = Render(lines);
+  if (answer.members().empty()) return page;
+  absl::StrAppend(&page, "\n");
+  for (const pb::ServerGroupMember& member : answer.members()) {
+    const std::string hosts = absl::StrJoin(member.hosts(), ", ");
+    absl::StrAppend(&page, member.instance_uuid(), "  ", hosts.empty() ? "-" : hosts, "\n");
+  }
+  return page;
+}
+
+Table AggregateTable(const google::protobuf::RepeatedPtrField<pb::Aggregate>& aggregates) {
+  Table table({{"UUID", Column::Kind::kExact},
+               {"NAME", Column::Kind::kText},
+               {"METADATA", Column::Kind::kText}});
+  for (const pb::Aggregate& aggregate : aggregates) {
+    table.Add({aggregate.uuid(), aggregate.name(), PropertyWords(aggregate.metadata())});
+  }
+  return table;
+}
+
+std::string AggregatePage(const pb::Aggregate& aggregate) {
+  std::string page = Render({{"name", aggregate.name()},
+                             {"uuid", aggregate.uuid()},
+                             {"created", TimeText(aggregate.created_at())},
+                             {"changed", TimeText(aggregate.updated_at())},
+                             {"generation", absl::StrCat(aggregate.generation())}});
+  if (aggregate.metadata().empty()) return page;
+  absl::StrAppend(&page, "\n");
+  const std::map<std::string, std::string> sorted(aggregate.metadata().begin(),
+                                                  aggregate.metadata().end());
+  for (const auto& [key, value] : sorted) {
+    absl::StrAppend(&page, Printable(key), "=", Printable(value), "\n");
+  }
+  return page;
 }
 
 }  // namespace berth::cli

@@ -1,11 +1,13 @@
-// Formats the records of instances and migrations as text for people. Pure: takes messages, returns
-// text.
+// Formats the records of instances and migrations, server groups and aggregates as text for
+// people. Pure: takes messages, returns text.
 #ifndef BERTH_SERVICES_CLI_TEXT_RECORD_VIEW_H_
 #define BERTH_SERVICES_CLI_TEXT_RECORD_VIEW_H_
 
 #include <string>
 
+#include "berth/placement/v1/aggregate.pb.h"
 #include "berth/placement/v1/record.pb.h"
+#include "berth/placement/v1/server_group.pb.h"
 #include "google/protobuf/repeated_field.h"
 #include "services/cli/text/screen.h"
 #include "services/cli/text/table.h"
@@ -31,6 +33,25 @@ std::string StateOf(const placement::v1::Instance& instance);
 
 // The kind of move in one word, for example "live".
 std::string TypeWord(const placement::v1::Migration& migration);
+
+// One line for each group.
+Table GroupTable(const google::protobuf::RepeatedPtrField<placement::v1::ServerGroup>& groups);
+
+// A group with its members, and where they are.
+std::string GroupPage(const placement::v1::GetServerGroupResponse& answer);
+
+// The group without its members.
+std::string GroupPage(const placement::v1::ServerGroup& group);
+
+// One line for each aggregate.
+Table AggregateTable(
+    const google::protobuf::RepeatedPtrField<placement::v1::Aggregate>& aggregates);
+
+// An aggregate with its metadata, sorted by key.
+std::string AggregatePage(const placement::v1::Aggregate& aggregate);
+
+// The policy in one word, for example "anti-affinity", with a maximum above 1 as "anti-affinity:2".
+std::string PolicyWord(const placement::v1::ServerGroup& group);
 
 }  // namespace berth::cli
 

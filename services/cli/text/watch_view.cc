@@ -39,6 +39,11 @@ std::string ConsumerWords(const pb::Consumer& consumer) {
   return absl::StrCat(words, consumer.allocations_size(), " providers");
 }
 
+std::string GroupWords(const pb::ServerGroup& group) {
+  return absl::StrCat(group.name(), group.name().empty() ? "" : " ", "of ", group.project_id(),
+                      ", ", PolicyWord(group));
+}
+
 std::string InstanceWords(const pb::Instance& instance) {
   std::string words = absl::StrCat(instance.name(), instance.name().empty() ? "" : " ", "of ",
                                    instance.project_id(), ", ", StateOf(instance));
@@ -105,6 +110,10 @@ EntityText TextOf(const pb::Entity& entity) {
                   ShortName(pb::ServiceState_Name(entity.service().state()), "SERVICE_STATE_"))};
     case pb::Entity::kNode:
       return {"node", entity.node().uuid(), entity.node().name()};
+    case pb::Entity::kAggregate:
+      return {"aggregate", entity.aggregate().uuid(), entity.aggregate().name()};
+    case pb::Entity::kServerGroup:
+      return {"group", entity.server_group().uuid(), GroupWords(entity.server_group())};
     case pb::Entity::kInstance:
       return {"instance", entity.instance().uuid(), InstanceWords(entity.instance())};
     case pb::Entity::kMigration:

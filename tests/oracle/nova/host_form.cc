@@ -1,5 +1,7 @@
 #include "tests/oracle/nova/host_form.h"
 
+#include <google/protobuf/util/time_util.h>
+
 #include <cmath>
 
 #include "absl/strings/str_cat.h"
@@ -8,8 +10,9 @@
 namespace berth::oracle::nova {
 namespace {
 
-using placement::HostState;
-using placement::NodeStock;
+using client::HostView;
+
+namespace pb = ::berth::placement::v1;
 
 constexpr double kServiceDownTimeS = 60;
 
@@ -17,39 +20,21 @@ std::optional<int64_t> NumberOrNone(const Json& node, const char* key) {
   return node.at(key).is_null() ? std::nullopt : std::make_optional(node.at(key).get<int64_t>());
 }
 
-// A value as Python prints it.
-std::string PythonText(const Json& value) {
-  if (value.is_string()) return value.get<std::string>();
-  if (!value.is_array()) return value.dump();
-  std::string text;
-  for (const Json& item : value) {
-    absl::StrAppend(&text, text.empty() ? "" : ", ", "'", PythonText(item), "'");
-  }
-  return absl::StrCat("[", text, "]");
-}
-
-void Flatten(const Json& value, const std::string& path, std::map<std::string, std::string>* to) {
-  if (!value.is_object()) {
-    (*to)[path] = PythonText(value);
-    return;
-  }
-  for (const auto& [key, inner] : value.items()) {
-    Flatten(inner, path.empty() ? key : absl::StrCat(path, ":", key), to);
-  }
-}
-
-void ReadAmounts(const Json& node, NodeStock* to) {
-  to->memory_mib = node.at("memory_mb");
-  to->free_memory_mib = node.at("free_ram_mb");
-  to->disk_gib = node.at("local_gb");
-  to->used_disk_gib = node.at("local_gb_used");
-  to->free_disk_gib = NumberOrNone(node, "free_disk_gb");
-  to->disk_available_least_gib = NumberOrNone(node, "disk_available_least");
-  to->vcpus = node.at("vcpus");
-  to->used_vcpus = node.at("vcpus_used");
-  to->cpu_allocation_ratio = node.at("cpu_allocation_ratio");
-  to->memory_allocation_ratio = node.at("ram_allocation_ratio");
-  to->disk_allocation_ratio = node.at("disk_allocation_ratio");
+void ReadAmounts(const Json& node, pb::Node* to) {
+  pb::NodeFacts& facts = *to->mutable_facts();
+  facts.set_memory_mib(node.at("memory_mb"));
+  facts.set_disk_gib(node.at("local_gb"));
+  facts.set_vcpus(node.at("vcpus"));
+  facts.set_cpu_allocation_ratio(node.at("cpu_allocation_ratio"));
+  facts.set_memory_allocation_ratio(node.at("ram_allocation_ratio"));
+  facts.set_disk_allocation_ratio(node.at("disk_allocation_ratio"));
+  if (!NumberOrNone(node, "free_disk_gb")) return;  // it was never audited
+  pb::Amounts& used = *to->mutable_account()->mutable_used();
+  used.set_memory_mib(node.at("memory_mb").get<int64_t>() - node.at("free_ram_mb").get<int64_t>());
+  used.set_disk_gib(node.at("local_gb_used"));
+  used.set_vcpus(node.at("vcpus_used"));
+  const std::optional<int64_t> least = NumberOrNone(node, "disk_available_least");
+  if (least) to->mutable_account()->set_disk_available_least_gib(*least);
 }
 
 std::set<std::string> Texts(const Json& texts) {
@@ -57,8 +42,8 @@ std::set<std::string> Texts(const Json& texts) {
   return texts.is_null() ? std::set<std::string>() : texts.get<std::set<std::string>>();
 }
 
-Json TextOrNull(const HostState& state, const std::string& text) {
-  return state.updated_at ? Json(text) : Json();
+Json TextOrNull(const HostView& view, const std::string& text) {
+  return view.updated_at ? Json(text) : Json();
 }
 
 Json DescribeCells(const std::vector<tracker::HostCell>& cells) {
@@ -75,30 +60,33 @@ Json DescribeCells(const std::vector<tracker::HostCell>& cells) {
 
 absl::Time TimeAt(double seconds) { return absl::UnixEpoch() + absl::Seconds(1e6 + seconds); }
 
-NodeStock ReadNode(const Json& node) {
-  NodeStock to;
-  to.uuid = node.at("uuid");
-  to.host = node.at("host");
-  to.node_name = node.at("hypervisor_hostname");
-  to.hypervisor_hostname = node.at("hypervisor_hostname");
-  to.hypervisor_type = node.at("hypervisor_type");
-  to.hypervisor_version = node.at("hypervisor_version");
-  to.host_ip = node.at("host_ip");
-  to.cpu_info = node.at("cpu_info");
-  const Json cpu = Json::parse(to.cpu_info, nullptr, false);
-  if (cpu.is_object()) Flatten(cpu, "", &to.cpu_info_values);
-  node.at("supported_instances").get_to(to.supported_instances);
+pb::HostState ReadState(const Json& node, const Json& service) {
+  pb::HostState state;
+  pb::Node& to = *state.mutable_node();
+  to.set_uuid(node.at("uuid"));
+  to.set_host(node.at("host"));
+  to.set_name(node.at("hypervisor_hostname"));
+  pb::NodeFacts& facts = *to.mutable_facts();
+  facts.set_hypervisor_type(node.at("hypervisor_type"));
+  facts.set_hypervisor_version(node.at("hypervisor_version"));
+  facts.set_host_ip(node.at("host_ip"));
+  facts.set_cpu_info_json(node.at("cpu_info"));
+  for (const Json& instance : node.at("supported_instances")) {
+    pb::SupportedInstance& one = *facts.add_supported_instances();
+    one.set_architecture(instance.at(0));
+    one.set_hypervisor_type(instance.at(1));
+    one.set_vm_mode(instance.at(2));
+  }
   ReadAmounts(node, &to);
-  for (const auto& [name, count] : node.at("stats").items()) to.counters[name] = count;
-  to.updated_at = TimeAt(node.at("updated_at_s"));
-  return to;
-}
-
-placement::HostService ReadService(const Json& service) {
+  for (const auto& [name, count] : node.at("stats").items()) (*state.mutable_stats())[name] = count;
+  *to.mutable_updated_at() = google::protobuf::util::TimeUtil::MicrosecondsToTimestamp(
+      absl::ToUnixMicros(TimeAt(node.at("updated_at_s"))));
   const Json& seen = service.at("last_seen_up_s");
   const double last = (seen.is_null() ? service.at("created_at_s") : seen).get<double>();
-  return {service.at("disabled"),
-          !service.at("forced_down").get<bool>() && std::abs(last) <= kServiceDownTimeS};
+  const bool up = !service.at("forced_down").get<bool>() && std::abs(last) <= kServiceDownTimeS;
+  state.mutable_service()->set_disabled(service.at("disabled"));
+  state.mutable_service()->set_state(up ? pb::SERVICE_STATE_UP : pb::SERVICE_STATE_DOWN);
+  return state;
 }
 
 std::vector<tracker::HostCell> ReadCells(const Json& host) {
@@ -115,8 +103,8 @@ std::vector<tracker::HostCell> ReadCells(const Json& host) {
   return HostOf({{"cells", cells}});
 }
 
-placement::HostRequest ReadRequest(const Json& request) {
-  placement::HostRequest to;
+client::HostRequest ReadRequest(const Json& request) {
+  client::HostRequest to;
   to.instance_uuid = request.at("instance_uuid");
   request.at("flavor").at("extra_specs").get_to(to.extra_specs);
   const Json hints = request.value("hints", Json::object());
@@ -133,47 +121,50 @@ placement::HostRequest ReadRequest(const Json& request) {
   return to;
 }
 
-placement::HostDemand ReadDemand(const Json& flavor) {
+client::HostDemand ReadDemand(const Json& flavor) {
   return {flavor.at("memory_mb"),
           flavor.at("root_gb").get<int64_t>() + flavor.at("ephemeral_gb").get<int64_t>(),
           flavor.at("vcpus")};
 }
 
-Json DescribeHost(const HostState& state, const std::vector<tracker::HostCell>& cells) {
-  const NodeStock& node = state.node;
+Json DescribeHost(const HostView& view, const std::vector<tracker::HostCell>& cells) {
+  const pb::Node& node = *view.node;
+  const pb::NodeFacts& facts = node.facts();
   Json aggregates = Json::array();
-  for (const placement::HostAggregate& aggregate : state.aggregates) {
-    aggregates.push_back(aggregate.name);
+  for (const auto& aggregate : view.aggregates) aggregates.push_back(aggregate->name());
+  Json supported = Json::array();
+  for (const pb::SupportedInstance& one : facts.supported_instances()) {
+    supported.push_back({one.architecture(), one.hypervisor_type(), one.vm_mode()});
   }
-  const bool known = state.updated_at.has_value();
+  const bool known = view.updated_at.has_value();
   const auto ratio = [known](double value) { return known ? Json(value) : Json(); };
   return {
-      {"host", node.host},
-      {"nodename", node.node_name},
-      {"uuid", TextOrNull(state, node.uuid)},
-      {"hypervisor_hostname", TextOrNull(state, node.hypervisor_hostname)},
-      {"hypervisor_type", TextOrNull(state, node.hypervisor_type)},
-      {"hypervisor_version", known ? Json(node.hypervisor_version) : Json()},
-      {"host_ip", TextOrNull(state, node.host_ip)},
-      {"cpu_info", TextOrNull(state, node.cpu_info)},
-      {"supported_instances", known ? Json(node.supported_instances) : Json()},
-      {"total_usable_ram_mb", node.memory_mib},
-      {"free_ram_mb", state.free_memory_mib},
-      {"total_usable_disk_gb", node.disk_gib},
-      {"free_disk_mb", state.free_disk_mib},
-      {"disk_mb_used", state.used_disk_mib},
-      {"vcpus_total", node.vcpus},
-      {"vcpus_used", state.used_vcpus},
-      {"num_instances", state.instance_count},
-      {"num_io_ops", state.io_operation_count},
-      {"failed_builds", state.failed_build_count},
-      {"cpu_allocation_ratio", ratio(node.cpu_allocation_ratio)},
-      {"ram_allocation_ratio", ratio(node.memory_allocation_ratio)},
-      {"disk_allocation_ratio", ratio(node.disk_allocation_ratio)},
+      {"host", node.host()},
+      {"nodename", node.name()},
+      {"uuid", TextOrNull(view, node.uuid())},
+      {"hypervisor_hostname", TextOrNull(view, node.name())},
+      {"hypervisor_type", TextOrNull(view, facts.hypervisor_type())},
+      {"hypervisor_version", known ? Json(facts.hypervisor_version()) : Json()},
+      {"host_ip", TextOrNull(view, facts.host_ip())},
+      {"cpu_info", TextOrNull(view, facts.cpu_info_json())},
+      {"supported_instances", known ? supported : Json()},
+      {"total_usable_ram_mb", facts.memory_mib()},
+      {"free_ram_mb", view.free_memory_mib},
+      {"total_usable_disk_gb", facts.disk_gib()},
+      {"free_disk_mb", view.free_disk_mib},
+      {"disk_mb_used", view.used_disk_mib},
+      {"vcpus_total", facts.vcpus()},
+      {"vcpus_used", view.used_vcpus},
+      {"num_instances", view.instance_count},
+      {"num_io_ops", view.io_operation_count},
+      {"failed_builds", view.failed_build_count},
+      {"cpu_allocation_ratio", ratio(facts.cpu_allocation_ratio())},
+      {"ram_allocation_ratio", ratio(facts.memory_allocation_ratio())},
+      {"disk_allocation_ratio", ratio(facts.disk_allocation_ratio())},
       {"aggregates", aggregates},
-      {"instances", state.instances},
+      {"instances", view.instances},
       {"cells", known ? DescribeCells(cells) : Json()},
-      {"updated_s", known ? Json(absl::ToDoubleSeconds(*state.updated_at - TimeAt(0))) : Json()}};
+      {"updated_s", known ? Json(absl::ToDoubleSeconds(*view.updated_at - TimeAt(0))) : Json()}};
 }
 
 Json DescribeGuest(const std::optional<tracker::GuestTopology>& guest) {

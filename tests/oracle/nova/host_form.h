@@ -6,8 +6,8 @@
 
 #include <vector>
 
-#include "placement/hosts/filters.h"
-#include "placement/hosts/host_state.h"
+#include "services/client/cpp/filters.h"
+#include "services/client/cpp/host_view.h"
 #include "tests/oracle/nova/replay.h"
 #include "tracker/cells/topology.h"
 
@@ -15,14 +15,14 @@ namespace berth::oracle::nova {
 
 // The time of a recording that is `seconds` from its now.
 absl::Time TimeAt(double seconds);
-placement::NodeStock ReadNode(const Json& node);
-placement::HostService ReadService(const Json& service);
+// What placement would answer for the node and the service, without aggregates and instances.
+placement::v1::HostState ReadState(const Json& node, const Json& service);
 std::vector<tracker::HostCell> ReadCells(const Json& host);
-placement::HostRequest ReadRequest(const Json& request);
-placement::HostDemand ReadDemand(const Json& flavor);
+client::HostRequest ReadRequest(const Json& request);
+client::HostDemand ReadDemand(const Json& flavor);
 
 // All fields that a recording may have of a view.
-Json DescribeHost(const placement::HostState& state, const std::vector<tracker::HostCell>& cells);
+Json DescribeHost(const client::HostView& view, const std::vector<tracker::HostCell>& cells);
 // The places of a guest, as `guest_cells` has them; null: it has none.
 Json DescribeGuest(const std::optional<tracker::GuestTopology>& guest);
 

@@ -10,7 +10,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "placement/hosts/weighers.h"
+#include "services/client/cpp/weighers.h"
 #include "tests/oracle/nova/host_form.h"
 #include "tracker/cells/constraints.h"
 #include "tracker/cells/fit.h"
@@ -19,17 +19,17 @@
 namespace berth::oracle::nova {
 namespace {
 
-using placement::HostState;
+using client::HostView;
 
 // A host as the replay keeps it.
 struct View {
   Json node;  // the first record
-  placement::HostService service;
-  std::vector<placement::HostAggregate> aggregates;
-  std::set<std::string> instances;
+  Json service;
+  // Their aggregates and instances are in each answer.
+  placement::v1::HostState around;
   std::vector<tracker::HostCell> all_cells;  // with nothing used
   std::vector<tracker::HostCell> cells;
-  HostState state;
+  HostView state;
 };
 
 bool Equal(const Json& a, const Json& b) {
@@ -56,8 +56,9 @@ class HostsLine {
     const Json& options = line.at("setup").at("options");
     limits_.max_io_ops_per_host = options.at("max_io_ops_per_host");
     limits_.max_instances_per_host = options.at("max_instances_per_host");
-    for (const placement::HostWeigher& weigher : placement::HostWeighers()) {
-      multipliers_[std::string(weigher.multiplier)] = options.at(std::string(weigher.multiplier));
+    for (const client::HostWeigher& weigher : client::HostWeighers()) {
+      const std::string key(weigher.multiplier);
+      multipliers_[key] = options.value(key, 0.0);  // a weigher that was not recorded says nothing
     }
   }
 
@@ -77,13 +78,17 @@ class HostsLine {
     View view;
     view.node = host.at("node");
     const std::string name = view.node.at("host");
-    view.service = ReadService(host.at("service"));
+    view.service = host.at("service");
     for (const Json& aggregate : line_.at("setup").at("aggregates")) {
       const std::set<std::string> hosts = aggregate.at("hosts");
       if (hosts.count(name) == 0) continue;
-      view.aggregates.push_back({aggregate.at("name"), aggregate.at("metadata")});
+      auto* const to = view.around.add_aggregates();
+      to->set_name(aggregate.at("name"));
+      for (const auto& [key, value] : aggregate.at("metadata").items()) {
+        (*to->mutable_metadata())[key] = value;
+      }
     }
-    host.at("instances").get_to(view.instances);
+    for (const Json& uuid : host.at("instances")) view.around.add_instance_uuids(uuid);
     view.all_cells = ReadCells(host);
     Update(view.node, &view);
     order_.push_back(name);
@@ -102,8 +107,9 @@ class HostsLine {
   }
 
   static void Update(const Json& node, View* view) {
-    const bool taken = placement::UpdateHostState(ReadNode(node), view->service, view->aggregates,
-                                                  view->instances, &view->state);
+    placement::v1::HostState answer = ReadState(node, view->service);
+    answer.MergeFrom(view->around);
+    const bool taken = client::UpdateHostView(client::PartsOf(answer), &view->state);
     if (taken) view->cells = view->all_cells;
   }
 
@@ -131,12 +137,12 @@ class HostsLine {
     const std::string host = step.at("host");
     const Json before = DescribeHost(view->state, view->cells);
     std::optional<tracker::GuestTopology> guest;
-    const auto take = [&]() -> absl::Status {
+    const auto take = [&](const HostView& /*host*/) -> absl::Status {
       auto taken = TakeCells(step.at("request"), view);
       if (taken.ok()) guest = *std::move(taken);
       return taken.status();
     };
-    const absl::Status status = placement::ConsumeFromHost(
+    const absl::Status status = client::ConsumeFromHost(
         ReadDemand(step.at("request").at("flavor")), TimeAt(step.at("at_s")), take, &view->state);
     if (!status.ok()) {  // T-336
       Compare("everything is as before", before, DescribeHost(view->state, view->cells));
@@ -151,13 +157,13 @@ class HostsLine {
 
   void Select(const Json& step) {
     const Json& expect = step.at("expect");
-    const placement::HostRequest request = ReadRequest(step.at("request"));
+    const client::HostRequest request = ReadRequest(step.at("request"));
     std::map<std::string, std::vector<std::string>> alone;
     std::vector<std::string> names;
-    std::vector<const HostState*> passing;
+    std::vector<const HostView*> passing;
     for (const std::string& name : order_) {
       bool passes = true;
-      for (const placement::HostFilter& filter : placement::HostFilters()) {
+      for (const client::HostFilter& filter : client::HostFilters()) {
         const bool one = filter.passes(views_.at(name).state, request, limits_);
         if (one) alone[std::string(filter.name)].push_back(name);
         passes = passes && one;
@@ -167,27 +173,29 @@ class HostsLine {
       passing.push_back(&views_.at(name).state);
     }
     if (expect.contains("error")) return CheckGivenUp(step);
-    for (const placement::HostFilter& filter : placement::HostFilters()) {  // T-340
+    for (const client::HostFilter& filter : client::HostFilters()) {  // T-340
       const std::string name(filter.name);
       Compare(name, expect.at("by_filter").value(name, Json(order_)), Json(alone[name]));
     }
     Compare("passing", expect.at("passing"), Json(names));
     if (!expect.contains("weighed")) return;
-    CompareWeights(expect, names, passing);
+    CompareWeights(expect, request, names, passing);
   }
 
-  void CompareWeights(const Json& expect, const std::vector<std::string>& names,
-                      const std::vector<const HostState*>& passing) {
-    for (const placement::HostWeigher& weigher : placement::HostWeighers()) {
-      const std::vector<double> weights = WeighBy(weigher, multipliers_, passing);
+  void CompareWeights(const Json& expect, const client::HostRequest& request,
+                      const std::vector<std::string>& names,
+                      const std::vector<const HostView*>& passing) {
+    for (const client::HostWeigher& weigher : client::HostWeighers()) {
+      const std::vector<double> weights = WeighBy(weigher, multipliers_, request, passing);
       Json by_host = Json::object();
       for (size_t i = 0; i < names.size(); ++i) by_host[names[i]] = weights[i];
       const std::string name(weigher.name);
+      if (!line_.at("setup").at("options").contains(std::string(weigher.multiplier))) continue;
       Compare(name, expect.at("by_weigher").value(name, Json::object()), by_host);
     }
     Json weighed = Json::array();
-    for (const auto& [host, weight] : WeighHosts(multipliers_, passing)) {
-      weighed.push_back({host->node.host, weight});
+    for (const auto& [host, weight] : WeighHosts(multipliers_, request, passing)) {
+      weighed.push_back({host->node->host(), weight});
     }
     Compare("weighed", expect.at("weighed"), weighed);
   }
@@ -229,8 +237,8 @@ class HostsLine {
   std::string step_;
   std::vector<std::string> order_;
   std::map<std::string, View> views_;
-  placement::HostLimits limits_;
-  placement::HostMultipliers multipliers_;
+  client::HostLimits limits_;
+  client::HostMultipliers multipliers_;
   Report report_;
 };
 

@@ -337,8 +337,11 @@ void NodeLife::Take(const Json& step, const absl::StatusOr<OpenClaim>& lagging,
   if (lagging.ok()) Put(step, *lagging);
 }
 
+// In a recording the success of a build is a step of its own, and no record tells it.
 void NodeLife::PutInstance(Instance instance) {
+  const int64_t failed_builds = account_.failed_builds();
   account_.PutInstance(instance);
+  while (account_.failed_builds() < failed_builds) account_.CountFailedBuild();
   const tracker::Uuid uuid = instance.uuid;
   instances_.insert_or_assign(uuid, std::move(instance));
 }

@@ -2,6 +2,7 @@
 #include <string>
 
 #include "gtest/gtest.h"
+#include "placement/state/lookup.h"
 #include "placement/values/refusal.h"
 #include "tests/worlds/script.h"
 #include "tests/worlds/world.h"
@@ -91,7 +92,7 @@ TEST(RulesLease, WhatIsDueIsReleased) {
   EXPECT_TRUE(world.consumer_generation("c2").has_value());  // renewed in time
   EXPECT_EQ(world.state().leases().size(), 1);
   RunScript(world, "release c2   OK");
-  EXPECT_EQ(world.state().first_lease_end(), std::nullopt);
+  EXPECT_EQ(FirstLeaseEnd(world.state()), std::nullopt);
 }
 
 TEST(RulesLease, ABoundedNumberAtATime) {

@@ -45,6 +45,9 @@ class Part {
       case ConstraintKind::kRootAggregates:
         if (names[0][0] != '!') return part_.root_member_of.push_back(AggregatesOf(names));
         return part_.root_forbidden_aggregates.push_back(AggregateOf(names[0].substr(1)));
+      case ConstraintKind::kForbiddenRoots:
+        part_.forbidden_roots = whole_.forbidden_roots;
+        return;
       case ConstraintKind::kIsolate:
         return part_.isolate.push_back(names);
       case ConstraintKind::kSameSubtree:

@@ -27,6 +27,10 @@ const char* KindInLoss(EntityKind kind) {
       return "service";
     case EntityKind::kNode:
       return "node";
+    case EntityKind::kAggregate:
+      return "aggregate";
+    case EntityKind::kServerGroup:
+      return "server group";
     case EntityKind::kInstance:
       return "instance";
     case EntityKind::kMigration:
@@ -68,6 +72,10 @@ TEST(Loss, EveryKindIsToldInBothDirections) {
   ASSERT_EQ(fleet.Answer(CreateProvider{ProviderId{Uuid{8, 8}}, "other", std::nullopt}), "OK");
   fleet.Register("h2", 2, "machine-b");
   ASSERT_EQ(fleet.Answer(RetireNode{node, true}), "OK");
+  Aggregate aggregate;
+  aggregate.id = AggregateId{Uuid{3, 3}};
+  aggregate.name = "rack";
+  ASSERT_EQ(fleet.Answer(SetAggregate{aggregate, std::nullopt}), "OK");
   InstanceRecord instance;
   instance.id = InstanceId{Uuid{5, 5}};
   instance.project = instance.user = instance.vm_state = "any";
@@ -85,6 +93,7 @@ TEST(Loss, EveryKindIsToldInBothDirections) {
       absl::StrCat("consumer ", Uuid{9, 9}.ToString()),
       absl::StrCat("service ", fleet.service("h2").id.ToString()),
       absl::StrCat("node ", node.ToString()),
+      absl::StrCat("aggregate ", Uuid{3, 3}.ToString()),
       absl::StrCat("instance ", Uuid{5, 5}.ToString()),
       absl::StrCat("migration ", Uuid{6, 6}.ToString()),
   };

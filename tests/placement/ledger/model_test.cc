@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "placement/ledger/ledger.h"
+#include "placement/state/lookup.h"
 #include "placement/values/refusal.h"
 #include "tests/processes/ledger_runner.h"
 #include "tests/processes/private_cluster.h"
@@ -57,7 +58,7 @@ void RunAgainstModel(const std::string& url, uint64_t seed, int volleys) {
       model.now = absl::FromUnixSeconds(clock);
       model.Do(ExpireLeases(), Generation());
       EXPECT_TRUE(LedgerRunner::Eventually([&] {
-        const std::optional<absl::Time> end = runner.ledger().Newest()->first_lease_end();
+        const std::optional<absl::Time> end = FirstLeaseEnd(*runner.ledger().Newest());
         return !end || *end > model.now;
       }));
       ASSERT_EQ(TextOf(*runner.ledger().Newest()), model.Text()) << "volley " << volley;

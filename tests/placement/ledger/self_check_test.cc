@@ -62,6 +62,11 @@ constexpr Corruption kCorruptions[] = {
     {"UPDATE record SET content = content || '\\x720178' WHERE kind = 2",  // body
      "a migration only in the tables"},
     {"DELETE FROM record WHERE kind = 2", "a migration only in memory"},
+    {"DELETE FROM record WHERE kind = 4", "an aggregate only in memory"},
+    {"UPDATE record SET content = content || '\\x1a0178' WHERE kind = 4",  // name
+     "an aggregate only in the tables"},
+    {"UPDATE record SET content = content || '\\x22060a016b120176' WHERE kind = 4",  // an entry
+     "an aggregate only in the tables"},
     {"DELETE FROM log WHERE revision = 3", "the log has a gap"},
     {"UPDATE log SET previous_batch_id = gen_random_uuid() WHERE revision = 4",
      "the log has a gap"},
@@ -90,6 +95,10 @@ TEST(SelfCheck, ShoutsAboutOneCorruptedRow) {
   migration.id = MigrationId{Uuid{12, 1}};
   migration.source_host = "host1";
   runner.Must(CreateMigration{migration});
+  Aggregate aggregate;
+  aggregate.name = "rack";
+  aggregate.metadata = {{"ssd", "true"}, {"zone", ""}};
+  runner.Must(SetAggregate{aggregate, std::nullopt});
   const auto database = ConnectOrDie(url);
   ASSERT_EQ(database->Run("CREATE SCHEMA kept", nullptr), absl::OkStatus());
   ASSERT_EQ(database->Run(ForEachTable("CREATE TABLE kept.%1$I AS TABLE %1$I"), nullptr),

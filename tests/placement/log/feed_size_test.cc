@@ -73,6 +73,9 @@ std::vector<LogCommand> Mixture() {
   auto alone = std::make_shared<Consumer>();
   alone->owner =
       std::make_shared<const Owner>(Owner{Long("project"), Long("user"), Long("INSTANCE")});
+  auto aggregate = std::make_shared<Aggregate>();
+  aggregate->name = Long("rack");
+  for (int i = 0; i < 40; ++i) aggregate->metadata[Long(absl::StrCat(i))] = i == 0 ? "" : Long("v");
   auto changes = std::make_shared<Changes>();
   *changes = {ClassPut{ClassId{1}, Long("CLASS")},
               TraitPut{TraitId{1}, Long("TRAIT")},
@@ -81,6 +84,7 @@ std::vector<LogCommand> Mixture() {
               ServicePut{std::move(service)},
               ServiceRemoved{Long("a"), Long("b")},
               NodePut{std::move(node)},
+              AggregatePut{std::move(aggregate)},
               FormatRaised{2}};
   auto scope = std::make_shared<Scope>();
   scope->after.roots.assign(10, {kHost, kHost});

@@ -4,11 +4,17 @@
 #include <google/protobuf/util/message_differencer.h>
 
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
+#include "berth/placement/v1/aggregate.pb.h"
 #include "berth/placement/v1/record.pb.h"
+#include "berth/placement/v1/server_group.pb.h"
 #include "gtest/gtest.h"
+#include "placement/records/aggregate_message.h"
+#include "placement/records/group_message.h"
 #include "tests/placement/records/filled_message.h"
 
 namespace berth::placement {
@@ -150,6 +156,39 @@ TEST(RecordsStored, BytesThatHoldNoMigrationGiveNone) {
 }
 
 // A write gives a record its generation and times. What a client says of them is not even read.
+// A time outside of the years 1 to 9999 would end the process that lists the record.
+template <typename Message, typename Stored>
+void ExpectNoneWithWrongTimes(Message message, Stored stored_in) {
+  message.mutable_created_at()->set_seconds(1);
+  message.mutable_updated_at()->set_seconds(253'402'300'799);
+  ASSERT_NE(stored_in(message.SerializeAsString()), nullptr);
+  for (const auto& [seconds, nanos] : std::vector<std::pair<int64_t, int32_t>>{
+           {253'402'300'800, 0}, {-62'135'596'801, 0}, {0, -1}, {0, 1'000'000'000}}) {
+    for (auto* const time : {message.mutable_created_at(), message.mutable_updated_at()}) {
+      const google::protobuf::Timestamp right = *time;
+      time->set_seconds(seconds);
+      time->set_nanos(nanos);
+      EXPECT_EQ(stored_in(message.SerializeAsString()), nullptr) << seconds << " " << nanos;
+      *time = right;
+    }
+  }
+}
+
+TEST(RecordsStored, BytesWithTimesThatNobodyCanShowGiveNone) {
+  v1::Instance instance = Full<v1::Instance>();
+  instance.clear_deleted_at();
+  ExpectNoneWithWrongTimes(instance, StoredInstanceIn);
+  instance.mutable_deleted_at()->set_seconds(253'402'300'800);
+  EXPECT_EQ(StoredInstanceIn(instance.SerializeAsString()), nullptr);
+  ExpectNoneWithWrongTimes(Full<v1::Migration>(), StoredMigrationIn);
+  v1::ServerGroup group;
+  group.set_uuid("11111111-1111-1111-1111-111111111111");
+  ExpectNoneWithWrongTimes(group, StoredServerGroupIn);
+  v1::Aggregate aggregate;
+  aggregate.set_uuid(group.uuid());
+  ExpectNoneWithWrongTimes(aggregate, StoredAggregateIn);
+}
+
 TEST(RecordsStored, AMessageGivesNoGenerationAndNoTimes) {
   auto instance = Full<v1::Instance>();
   instance.mutable_created_at()->set_seconds(INT64_MAX);

@@ -287,7 +287,9 @@ TEST(RulesImport, Ladder) {
   next("DUPLICATE_NODE 14", [&] { import.nodes[1].node.name = "odd"; });
   next("OK", [] {});
   next("OK", [&] { import.validate_only = true; });
-  const auto validated = Decide(state, import, {absl::FromUnixSeconds(1), Generation{1'000}});
+  Command validation;
+  validation.body = import;
+  const auto validated = Decide(state, validation, {absl::FromUnixSeconds(1), Generation{1'000}});
   EXPECT_TRUE(validated->changes.empty());
   EXPECT_EQ(validated->result.imported, import.size());
   import.validate_only = false;
@@ -341,6 +343,42 @@ TEST(RulesImport, AMigrationHasNoUuidOfAnInstance) {
   import.instances.push_back({1, RecordWorld::InstanceOn(3, "h1"), {}});
   import.instances[0].instance.id = InstanceId{RecordWorld::Migration(1).uuid};
   EXPECT_EQ(FaultOf(Decide(there.world.state(), import, context)), "UUID_IN_USE 1");
+}
+
+TEST(RulesImport, AggregatesHaveNamesOfTheirOwn) {
+  const RuleContext context{absl::FromUnixSeconds(1), Generation{1000}};
+  const auto named = [](RecordNumber record, uint64_t number, const std::string& name) {
+    ImportedAggregate one;
+    one.record = record;
+    one.aggregate.id = AggregateId{Uuid{14, number}};
+    one.aggregate.name = name;
+    return one;
+  };
+  World world;
+  world.Must(SetAggregate{named(0, 9, "there").aggregate, std::nullopt});
+  ImportLedger import;
+  import.aggregates = {named(1, 1, "a"), named(2, 1, "a"), named(3, 9, "b"), named(4, 4, "there")};
+  const auto fault = [&] { return FaultOf(Decide(world.state(), import, context)); };
+  import.aggregates[0].aggregate.metadata = {{ "", "v" }};
+  EXPECT_EQ(fault(), "INVALID_FIELD 1");
+  import.aggregates[0].aggregate.metadata = {{ "k", "v" }};
+  EXPECT_EQ(fault(), "DUPLICATE_PARAMETER 2");
+  import.aggregates[1].aggregate.id = AggregateId{Uuid { 14, 2 }};
+  EXPECT_EQ(fault(), "DUPLICATE_PARAMETER 2");  // the name
+  import.aggregates[1].aggregate.name = "c";
+  EXPECT_EQ(fault(), "RECORD_CONFLICT 3");
+  import.aggregates[2].aggregate.id = AggregateId{Uuid { 14, 3 }};
+  EXPECT_EQ(fault(), "DUPLICATE_AGGREGATE 4");
+  import.aggregates[3].aggregate.name = "d";
+  import.aggregates[3].times.created_at = absl::FromUnixSeconds(7);
+  EXPECT_EQ(fault(), "OK");
+  State state = world.state();
+  state.Apply(Decide(state, import, context)->changes);
+  const AggregatePtr found = state.aggregates().FindByName("d");
+  EXPECT_EQ(found->generation, Generation{1000});
+  EXPECT_EQ(found->created_at, absl::FromUnixSeconds(7));
+  EXPECT_EQ(found->updated_at, absl::FromUnixSeconds(1));
+  EXPECT_EQ(TextOf(Brought(state, Generation{5})), TextOf(state));
 }
 
 }  // namespace

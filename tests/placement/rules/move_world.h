@@ -167,7 +167,7 @@ class MoveWorld {
     if (refusal->items.empty()) return words;
     const FaultItem& item = refusal->items[0];
     if (item.contains("field")) return absl::StrCat(words, " ", item.at("field"));
-    for (const char* kind : {"instance", "migration"}) {
+    for (const char* kind : {"instance", "migration", "server_group"}) {
       if (item.contains(kind)) absl::StrAppend(&words, " ", kind);
     }
     return words;

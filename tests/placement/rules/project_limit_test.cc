@@ -228,6 +228,8 @@ TEST_F(ProjectLimitTest, AnythingElseIsRefused) {
       CreateProvider{{}, "p", {}},
       DeleteProvider{world().provider("n1")},
       CreateClass{"CUSTOM_A"},
+      SetAggregate{},
+      DeleteAggregate{},
       Reshape{},
       ApplyTopology{},
       RepairAllocations{world().consumer("own"), {}},

@@ -278,6 +278,7 @@ TEST(SearchForm, TooMuchIsAskedFor) {
        [](R& r) { r.root_forbidden.resize(4096, "CUSTOM_B"); }},
       {"aggregates forbidden at the root", "INVALID_FIELD",
        [&](R& r) { r.root_forbidden_aggregates.resize(4096, aggregate[0]); }},
+      {"forbidden roots", "INVALID_FIELD", [](R& r) { r.forbidden_roots.resize(4096); }},
       {"before what is unknown", "INVALID_FIELD", [&](R& r) { r.isolate.resize(65, {"_NOBODY"}); }},
   };
   ExpectReasons(variants);

@@ -22,7 +22,10 @@ inline constexpr AgreedRow kAgreedTable[] = {
      "FleetService/GetService FleetService/ListNodes FleetService/ListServices "
      "HostService/DescribeHost HostService/ListHosts InstanceService/GetInstance "
      "InstanceService/GetMigration InstanceService/ListInstances "
-     "InstanceService/ListMigrations InventoryService/GetInventories "
+     "InstanceService/ListMigrations ServerGroupService/GetServerGroup "
+     "ServerGroupService/ListServerGroups HostStateService/ListHostStates "
+     "AggregateService/GetAggregate "
+     "AggregateService/ListAggregates InventoryService/GetInventories "
      "InventoryService/GetInventory LedgerService/ExportLedger LedgerService/GetRevision "
      "LedgerService/ListLostChanges ProviderService/GetProvider "
      "ProviderService/ListProviders TrackerService/GetNodeView TrackerService/ListNodes "
@@ -32,14 +35,17 @@ inline constexpr AgreedRow kAgreedTable[] = {
      "AllocationService/AdjustAllocations AllocationService/DeleteAllocations "
      "AllocationService/SetAllocations CandidateService/Claim CandidateService/ClaimMany "
      "ConsumerService/ReleaseConsumers ConsumerService/SetLease "
-     "InstanceService/DeleteInstance LedgerService/GetRequest TrackerService/AbortClaim "
+     "InstanceService/DeleteInstance ServerGroupService/DeleteServerGroup "
+     "ServerGroupService/SetServerGroup ServerGroupService/UpdateServerGroupMembers "
+     "LedgerService/GetRequest TrackerService/AbortClaim "
      "TrackerService/ClaimInstance TrackerService/ClaimMove TrackerService/DropMoveClaim "
      "TrackerService/UpdateUsage "},
     {"tracker scheduler operator admin",
      "InstanceService/CreateMigration InstanceService/EndMove InstanceService/SetInstance "
      "InstanceService/UpdateMigration "},
     {"operator admin",
-     "AccessService/GetAccessRules AssociationService/ClearProviderTraits "
+     "AccessService/GetAccessRules AggregateService/DeleteAggregate "
+     "AggregateService/SetAggregate AssociationService/ClearProviderTraits "
      "AssociationService/SetProviderAggregates "
      "AssociationService/SetProviderTraits AuditService/ReleaseEvacuated "
      "AuditService/RepairAllocations CatalogService/CreateClass CatalogService/DeleteClass "

@@ -251,5 +251,28 @@ TEST(RecordScreens, IdsAreWrittenAsRanges) {
   }
 }
 
+TEST(RecordScreens, AnAggregateIsShownWithItsMetadata) {
+  pb::ListAggregatesResponse answer;
+  ASSERT_TRUE(google::protobuf::TextFormat::ParseFromString(
+      R"pb(
+        aggregates {
+          uuid: "5e08ea53-c4c6-448e-9334-ac4953de3cfa"
+          generation: 3
+          name: "rack-7"
+          metadata { key: "zone" value: "a=b" }
+          metadata { key: "cpu_weight_multiplier" value: "2.0" }
+          metadata { key: "lines" value: "one\ntwo" }
+          created_at { seconds: 1763632672 }
+          updated_at { seconds: 1763632672 }
+        }
+        aggregates { uuid: "6e08ea53-c4c6-448e-9334-ac4953de3cfa" name: "rack-8" })pb",
+      &answer));
+  ExpectAtBothWidths("aggregates", [&](const Screen& screen) {
+    return absl::StrCat(AggregateTable(answer.aggregates()).Render(screen), "\n",
+                        AggregatePage(answer.aggregates(0)), "\n",
+                        AggregatePage(answer.aggregates(1)));
+  });
+}
+
 }  // namespace
 }  // namespace berth::cli

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""`berth instance`, `berth migration`, `berth node devices` and `berth node cells` against a real placement.
+"""`berth instance`, `berth migration`, `berth aggregate`, `berth node devices` and `berth node cells` against a real placement.
 
 usage: records_test.py BERTH BERTH_PLACEMENT BERTH_TRACKER HOST_XML [TEST...]
 """
@@ -36,6 +36,33 @@ class Records(BerthCase):
         """The fields at fault."""
         failure = self.error(*words, code=2, text=text)
         return [item["field"] for item in failure["items"]]
+
+    def test_an_aggregate_gets_a_name_and_metadata(self):
+        self.berth("provider", "create", "racked")
+        made = self.json("aggregate", "create", "rack-7", "--meta", "ssd=true", "--meta", "a=b,c=d")["aggregate"]
+        self.assertEqual(made["metadata"], {"ssd": "true", "a": "b,c=d"})
+        self.berth("aggregate", "create", "rack-7", code=4)
+        self.assertIn("berth aggregate list --name", self.talk)
+        self.berth("aggregate", "create", "rack-8", "--uuid", made["uuid"], code=4)
+        for wrong in ("ssd", "=true"):
+            self.berth("aggregate", "create", "rack-9", "--meta", wrong, code=2)
+            self.assertIn("write KEY=VALUE", self.talk)
+        self.berth("aggregate", "set", "rack-7", code=2)
+        changed = self.json("aggregate", "set", "rack-7", "--meta", "ssd=", "--unset", "a", "--unset", "never",
+                            "--name", "rack-1")["aggregate"]
+        self.assertEqual((changed["name"], changed["metadata"]), ("rack-1", {"ssd": ""}))
+        self.berth("aggregate", "set", "rack-1", "--unset", "ssd", "--generation", made["generation"], code=4)
+        self.berth("aggregate", "describe", "rack-7", code=3)
+        self.assertIn("there is no aggregate named 'rack-7'", self.talk)
+        self.assertEqual(self.json("aggregate", "describe", made["uuid"]), self.json("aggregate", "describe", "rack-1"))
+        self.assertIn("ssd=\n", self.berth("aggregate", "describe", "rack-1"))
+        self.assertEqual(self.berth("aggregate", "list", "--name", "rack-1", "-o", "name"), made["uuid"] + "\n")
+        self.assertIn("ssd=", self.berth("aggregate", "list"))
+        self.berth("aggregate", "add", "racked", made["uuid"])
+        self.assertIn("deleted", self.berth("aggregate", "delete", "rack-1"))
+        self.assertEqual(self.berth("aggregate", "show", "racked"), made["uuid"] + "\n")
+        self.berth("aggregate", "delete", made["uuid"], code=3)
+        self.assertIn("berth aggregate create", self.talk)
 
     def test_a_record_is_created_shown_changed_and_deleted(self):
         made = self.instance("--uuid", FIRST, "--flavor", "small", "--swap", "512Mi")

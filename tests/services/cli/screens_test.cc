@@ -56,6 +56,9 @@ pb::Node Node() {
       pcpus: 4
       memory_mib: 262144
       disk_gib: 2048
+      cpu_allocation_ratio: 4
+      memory_allocation_ratio: 1.5
+      disk_allocation_ratio: 1
       numa_cells { id: 0 memory_mib: 131072 shared_cpus: 0 shared_cpus: 1 }
       numa_cells { id: 1 memory_mib: 131072 shared_cpus: 2 shared_cpus: 3 }
     }

@@ -115,7 +115,7 @@ class AcceptorFixture : public ::testing::Test {
       const testing::CertificatePaths paths = testing::WriteCertificates(
           directory_, "server", ca_.Issue("spiffe://d.example/placement/one"), ca_.pem());
       options_.tls = {{paths.certificate, paths.key, paths.ca}, "d.example"};
-      CertificateUse use;
+      client::CertificateUse use;
       use.server = true;
       auto tls = Tls::Open(options_.tls, use, [](bool, const std::string&) {});
       ASSERT_TRUE(tls.ok()) << tls.status();

@@ -11,6 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "berth/access/v1/access_service.grpc.pb.h"
+#include "berth/placement/v1/aggregate.grpc.pb.h"
 #include "berth/placement/v1/allocation.grpc.pb.h"
 #include "berth/placement/v1/association.grpc.pb.h"
 #include "berth/placement/v1/audit.grpc.pb.h"
@@ -19,12 +20,14 @@
 #include "berth/placement/v1/consumer.grpc.pb.h"
 #include "berth/placement/v1/fleet.grpc.pb.h"
 #include "berth/placement/v1/host.grpc.pb.h"
+#include "berth/placement/v1/host_state.grpc.pb.h"
 #include "berth/placement/v1/instance.grpc.pb.h"
 #include "berth/placement/v1/inventory.grpc.pb.h"
 #include "berth/placement/v1/ledger.grpc.pb.h"
 #include "berth/placement/v1/provider.grpc.pb.h"
 #include "berth/placement/v1/report.grpc.pb.h"
 #include "berth/placement/v1/reshape.grpc.pb.h"
+#include "berth/placement/v1/server_group.grpc.pb.h"
 #include "berth/placement/v1/usage.grpc.pb.h"
 #include "berth/placement/v1/watch.grpc.pb.h"
 #include "berth/tracker/v1/tracker.grpc.pb.h"
@@ -67,6 +70,9 @@ class GateTest : public ::testing::Test {
     Add<pb::FleetService>();
     Add<pb::HostService>();
     Add<pb::InstanceService>();
+    Add<pb::ServerGroupService>();
+    Add<pb::HostStateService>();
+    Add<pb::AggregateService>();
     Add<pb::InventoryService>();
     Add<pb::LedgerService>();
     Add<pb::ProviderService>();
@@ -84,7 +90,7 @@ class GateTest : public ::testing::Test {
       const auto paths = testing::WriteCertificates(
           directory_, "server", ca_.Issue("spiffe://berth.test/placement/p"), ca_.pem());
       options.tls = {{paths.certificate, paths.key, paths.ca}, kGateDomain};
-      CertificateUse use;
+      client::CertificateUse use;
       use.server = true;
       auto tls = Tls::Open(options.tls, use, [](bool, const std::string&) {});
       ASSERT_TRUE(tls.ok()) << tls.status();

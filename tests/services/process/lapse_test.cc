@@ -105,7 +105,7 @@ class LapseTest : public ::testing::Test {
     options.listen = {"127.0.0.1:0"};
     options.connection_age_max = connection_age_max;
     options.tls = {{paths.certificate, paths.key, paths.ca}, kLapseDomain};
-    CertificateUse use;
+    client::CertificateUse use;
     use.server = true;
     auto tls = Tls::Open(options.tls, use, [](bool, const std::string&) {});
     ASSERT_TRUE(tls.ok()) << tls.status();

@@ -2,6 +2,7 @@
 #include "services/process/libraries.h"
 
 #include <gtest/gtest.h>
+#include <signal.h>
 
 #include <cstdlib>
 
@@ -14,6 +15,12 @@ TEST(LibrariesTest, ReadsFollowWhatAConnectionSends) {
   unsetenv(kExperiments);
   SetUpLibraries();
   EXPECT_STREQ(std::getenv(kExperiments), "-tcp_read_chunks");
+}
+
+TEST(LibrariesTest, AGoneSocketEndsNoProcess) {
+  signal(SIGPIPE, SIG_DFL);
+  SetUpLibraries();
+  EXPECT_EQ(raise(SIGPIPE), 0);
 }
 
 TEST(LibrariesTest, TheOperatorsWordOnExperimentsStands) {

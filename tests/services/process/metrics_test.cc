@@ -1,40 +1,16 @@
 // What Prometheus reads, over a real socket.
 #include "services/process/metrics.h"
 
-#include <arpa/inet.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <netinet/in.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
-#include "absl/strings/numbers.h"
+#include "tests/processes/service_process.h"
 
 namespace berth::services {
 namespace {
 
 using ::testing::HasSubstr;
 using ::testing::Not;
-
-std::string Fetch(const std::string& address) {
-  int port = 0;
-  EXPECT_TRUE(absl::SimpleAtoi(address.substr(address.rfind(':') + 1), &port));
-  const int socket_fd = socket(AF_INET, SOCK_STREAM, 0);
-  sockaddr_in to{};
-  to.sin_family = AF_INET;
-  to.sin_port = htons(static_cast<uint16_t>(port));
-  to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  EXPECT_EQ(connect(socket_fd, reinterpret_cast<sockaddr*>(&to), sizeof(to)), 0);
-  const std::string request = "GET /metrics HTTP/1.0\r\n\r\n";
-  EXPECT_EQ(write(socket_fd, request.data(), request.size()), static_cast<ssize_t>(request.size()));
-  std::string answer;
-  char buffer[4096];
-  for (ssize_t n; (n = read(socket_fd, buffer, sizeof(buffer))) > 0;) {
-    answer.append(buffer, static_cast<size_t>(n));
-  }
-  close(socket_fd);
-  return answer;
-}
 
 TEST(MetricsTest, CountsCallsByMethodAndCode) {
   Metrics metrics("placement");
@@ -73,7 +49,7 @@ TEST(MetricsTest, ServesOnAChosenPortAndSaysWhenItIsTaken) {
   Metrics metrics("placement");
   const absl::StatusOr<std::string> address = metrics.Listen("127.0.0.1:0");
   ASSERT_TRUE(address.ok()) << address.status();
-  EXPECT_THAT(Fetch(*address), HasSubstr("placement_build_info"));
+  EXPECT_THAT(e2e::FetchMetrics(*address), HasSubstr("placement_build_info"));
   Metrics second("placement");
   const absl::StatusOr<std::string> taken = second.Listen(*address);
   EXPECT_EQ(taken.status().code(), absl::StatusCode::kUnavailable);

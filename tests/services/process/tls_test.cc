@@ -7,86 +7,53 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <filesystem>
-#include <mutex>
 #include <random>
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
 #include "grpc/health/v1/health.grpc.pb.h"
 #include "grpcpp/security/credentials.h"
 #include "grpcpp/server_builder.h"
 #include "services/process/caller.h"
 #include "services/process/server.h"
 #include "services/tls/refused_handshake.h"
-#include "tests/processes/as_nobody.h"
 #include "tests/processes/certificate_authority.h"
 #include "tests/processes/client_credentials.h"
+#include "tests/services/client/certificate_files.h"
 
 namespace berth::services {
 namespace {
 
 using ::berth::testing::CertificateAuthority;
-using ::berth::testing::CertificatePaths;
 using ::berth::testing::CertificateWords;
 using ::berth::testing::IssuedCertificate;
+using ::berth::testing::kClientUri;
+using ::berth::testing::kDomain;
+using ::berth::testing::kServerUri;
 using ::grpc::health::v1::HealthCheckResponse;
 using ::testing::HasSubstr;
 
-constexpr char kDomain[] = "d.example";
-constexpr char kServerUri[] = "spiffe://d.example/placement/one";
-constexpr char kClientUri[] = "spiffe://d.example/operator/alice";
 constexpr absl::Duration kCallMax = absl::Seconds(60);  // bounds a failure alone
 
-// What was told, from any thread.
-class Told {
- public:
-  Tls::Tell Teller() {
-    return [this](bool wrong, const std::string& text) {
-      const std::lock_guard<std::mutex> lock(mutex_);
-      lines_.push_back((wrong ? "wrong: " : "") + text);
-    };
-  }
-  std::string text() {
-    const std::lock_guard<std::mutex> lock(mutex_);
-    return absl::StrJoin(lines_, "\n");
-  }
-
- private:
-  std::mutex mutex_;
-  std::vector<std::string> lines_;
-};
-
-class TlsTest : public ::testing::Test {
+class TlsTest : public testing::CertificateFilesTest {
  protected:
-  TlsTest() {
-    directory_ = absl::StrCat(::testing::TempDir(), "berth-tls-",
-                              ::testing::UnitTest::GetInstance()->current_test_info()->name());
-    std::filesystem::remove_all(directory_);
-    std::filesystem::create_directories(directory_);
-  }
-
-  TlsSettings Settings(const std::string& name, const IssuedCertificate& issued,
-                       const std::string& ca) {
-    const CertificatePaths paths = testing::WriteCertificates(directory_, name, issued, ca);
-    return {{paths.certificate, paths.key, paths.ca}, kDomain};
-  }
-
-  std::unique_ptr<Tls> OpenOrDie(const TlsSettings& settings, bool server) {
-    CertificateUse use;
-    use.server = server;
-    use.client = !server;
-    auto tls = Tls::Open(settings, use, (server ? server_told_ : client_told_).Teller());
+  // Fails the test if the files are wrong.
+  std::unique_ptr<Tls> OpenServer(const client::TlsSettings& settings) {
+    auto tls = Tls::Open(settings, {}, server_told_.Teller());
     if (!tls.ok()) ADD_FAILURE() << tls.status();
     return tls.ok() ? *std::move(tls) : nullptr;
+  }
+  client::OwnCertificate OpenClient(const client::TlsSettings& settings) {
+    client::CertificateUse use;
+    use.client = true;
+    return client::OwnCertificate::Open(settings, use, client_told_.Teller()).value();
   }
 
   void Serve(const IssuedCertificate& issued, const std::string& ca) {
     ServerOptions options;
     options.listen = {"127.0.0.1:0"};
     options.tls = Settings("server", issued, ca);
-    server_tls_ = OpenOrDie(options.tls, true);
+    server_tls_ = OpenServer(options.tls);
     auto server = Server::Start(options, {}, server_tls_.get());
     ASSERT_TRUE(server.ok()) << server.status();
     server_ = *std::move(server);
@@ -110,11 +77,8 @@ class TlsTest : public ::testing::Test {
     return CallWith(ca_.Issue(words), ca_.pem());
   }
 
-  const CertificateAuthority ca_{"one"};
-  const CertificateAuthority other_{"two"};
-  std::string directory_;
-  Told server_told_;
-  Told client_told_;
+  testing::Told server_told_;
+  testing::Told client_told_;
   std::unique_ptr<Tls> server_tls_;
   std::unique_ptr<Server> server_;
 };
@@ -122,18 +86,18 @@ class TlsTest : public ::testing::Test {
 TEST_F(TlsTest, ServerAndClientKnowEachOther) {
   const IssuedCertificate issued = ca_.Issue(kServerUri);
   Serve(issued, ca_.pem());
-  const auto tls = OpenOrDie(Settings("client", ca_.Issue(kClientUri), ca_.pem()), false);
-  const grpc::Status called = Call(tls->ForChannel({kPlacementRole, kTrackerRole}));
+  const auto own = OpenClient(Settings("client", ca_.Issue(kClientUri), ca_.pem()));
+  const grpc::Status called = Call(own.ForChannel({client::kPlacementRole, client::kTrackerRole}));
   EXPECT_TRUE(called.ok()) << called.error_message();
-  EXPECT_EQ(server_tls_->not_after(), CertificateEnd(issued.certificate));
+  EXPECT_EQ(server_tls_->not_after(), client::CertificateEnd(issued.certificate));
   EXPECT_FALSE(Call(grpc::InsecureChannelCredentials()).ok());
 }
 
 TEST_F(TlsTest, AClientRefusesAServerOfAnotherRole) {
   Serve(ca_.Issue("spiffe://d.example/tracker/host-1"), ca_.pem());
-  const auto tls = OpenOrDie(Settings("client", ca_.Issue(kClientUri), ca_.pem()), false);
-  EXPECT_TRUE(Call(tls->ForChannel({kTrackerRole})).ok());
-  EXPECT_FALSE(Call(tls->ForChannel({kPlacementRole})).ok());
+  const auto own = OpenClient(Settings("client", ca_.Issue(kClientUri), ca_.pem()));
+  EXPECT_TRUE(Call(own.ForChannel({client::kTrackerRole})).ok());
+  EXPECT_FALSE(Call(own.ForChannel({client::kPlacementRole})).ok());
   EXPECT_THAT(client_told_.text(),
               HasSubstr("is that of spiffe://d.example/tracker/host-1, but must be that of "
                         "spiffe://d.example/placement/NAME"));
@@ -171,7 +135,7 @@ TEST_F(TlsTest, AServerRefusesClientsThatItCannotIdentify) {
 
 // gRPC itself logs only that the handshake failed.
 TEST_F(TlsTest, WhyOpenSslRefusesACertificateIsTold) {
-  Told told;
+  testing::Told told;
   TellRefusedHandshakes([tell = told.Teller()](const std::string& text) { tell(true, text); });
   Serve(ca_.Issue(kServerUri), ca_.pem());
   CertificateWords words;
@@ -198,18 +162,15 @@ TEST_F(TlsTest, TwoCasMayStandSideBySide) {
   EXPECT_TRUE(CallWith(other_.Issue(kClientUri), both).ok());
 }
 
-TEST_F(TlsTest, HalfASetIsRefused) {
-  const TlsSettings whole = Settings("own", ca_.Issue(kServerUri), ca_.pem());
-  EXPECT_TRUE(CheckTls(whole, {}).ok());
+TEST_F(TlsTest, FilesAreCheckedIfTheyAreGiven) {
   EXPECT_TRUE(CheckTls({}, {}).ok());
-  TlsSettings half = whole;
-  half.files.key = "";
-  EXPECT_THAT(std::string(CheckTls(half, {}).message()), HasSubstr("--tls-key is missing"));
-  half = whole;
-  half.trust_domain = "";
-  EXPECT_THAT(std::string(CheckTls(half, {}).message()), HasSubstr("--trust-domain is missing"));
-  half.trust_domain = "Not A Domain";
-  EXPECT_THAT(std::string(CheckTls(half, {}).message()), HasSubstr("is no trust domain"));
+  CertificateWords words;
+  words.uris = {kServerUri};
+  EXPECT_TRUE(CheckTls(Settings("own", ca_.Issue(words), ca_.pem()), {}).ok());
+  words.extended_key_usage = "clientAuth";
+  const client::TlsSettings settings = Settings("own", ca_.Issue(words), ca_.pem());
+  EXPECT_THAT(std::string(CheckTls(settings, {}).message()), HasSubstr("certificate of a server"));
+  EXPECT_EQ(Tls::Open(settings, {}, nullptr).status(), CheckTls(settings, {}));
 }
 
 TEST_F(TlsTest, WithTlsOtherMachinesMayReachTheListener) {
@@ -218,94 +179,6 @@ TEST_F(TlsTest, WithTlsOtherMachinesMayReachTheListener) {
   EXPECT_FALSE(CheckListeners(options).ok());
   options.tls.trust_domain = kDomain;
   EXPECT_TRUE(CheckListeners(options).ok());
-}
-
-TEST_F(TlsTest, BadFilesAreToldOnceAndNeverUsed) {
-  const TlsSettings settings = Settings("own", ca_.Issue(kServerUri), ca_.pem());
-  const auto tls = OpenOrDie(settings, true);
-  const absl::Time end = tls->not_after();
-  testing::WriteText(settings.files.key, ca_.Issue(kServerUri).key);
-  tls->Look();
-  EXPECT_EQ(server_told_.text(), "");  // somebody may still be writing
-  tls->Look();
-  tls->Look();
-  EXPECT_THAT(server_told_.text(),
-              HasSubstr("wrong: new certificates are not used, the old ones stay in use: the key"));
-  EXPECT_EQ(server_told_.text().find('\n'), std::string::npos);
-  EXPECT_EQ(tls->not_after(), end);
-  EXPECT_EQ(tls->renewals(), 0);
-  CertificateWords longer;
-  longer.uris = {kServerUri};
-  longer.not_after = absl::Now() + absl::Hours(2);
-  testing::WriteCertificates(directory_, "own", ca_.Issue(longer), ca_.pem());
-  tls->Look();
-  EXPECT_THAT(server_told_.text(), HasSubstr("\nnew certificates are in use"));
-  EXPECT_GT(tls->not_after(), end + absl::Minutes(50));
-  EXPECT_EQ(tls->renewals(), 1);
-  EXPECT_EQ(tls->ca_changes(), 0);
-}
-
-// One mistake in the three files, and what is said of it.
-struct Mistake {
-  IssuedCertificate issued;
-  std::string ca;
-  const char* said;
-};
-
-// At the start each mistake is refused. While a certificate is in use, the mistake is told and
-// changes nothing.
-TEST_F(TlsTest, EachMistakeIsRefusedAtTheStartAndChangesNothingLater) {
-  const IssuedCertificate good = ca_.Issue(kServerUri);
-  const TlsSettings settings = Settings("own", good, ca_.pem());
-  const auto issue = [&](const CertificateWords& words) { return ca_.Issue(words); };
-  CertificateWords later;
-  later.uris = {kServerUri};
-  later.not_before = absl::Now() + absl::Minutes(10);
-  CertificateWords dns;
-  dns.dns = {kServerUri};
-  CertificateWords two;
-  two.uris = {kServerUri, "spiffe://d.example/placement/two"};
-  const Mistake mistakes[] = {
-      {ca_.Issue("spiffe://e.example/placement/one"), ca_.pem(), "is that of spiffe://e.example/"},
-      {issue(two), ca_.pem(), "has 2 URIs"},
-      {issue(dns), ca_.pem(), "an id that stands as a DNS name does not count"},
-      {issue(later), ca_.pem(), "is valid only from"},
-      {good, ca_.pem() + "garbage\n", "own-ca.crt:"},
-      {good, ca_.pem() + other_.pem().substr(0, 200), "does not end"},
-      {good, ca_.pem() + good.certificate, "is not that of a CA"},
-  };
-  for (const Mistake& mistake : mistakes) {
-    testing::WriteCertificates(directory_, "own", good, ca_.pem());
-    Told told;
-    CertificateUse use;
-    use.server = true;
-    const auto tls = Tls::Open(settings, use, told.Teller());
-    ASSERT_TRUE(tls.ok()) << tls.status();
-    const absl::Time end = (*tls)->not_after();
-    testing::WriteCertificates(directory_, "own", mistake.issued, mistake.ca);
-    const absl::Status refused = CheckTls(settings, use);
-    EXPECT_EQ(refused.code(), absl::StatusCode::kInvalidArgument);
-    EXPECT_THAT(std::string(refused.message()), HasSubstr(mistake.said));
-    (*tls)->Look();
-    (*tls)->Look();
-    EXPECT_THAT(told.text(), HasSubstr("new certificates are not used, the old ones stay in use"));
-    EXPECT_THAT(told.text(), HasSubstr(std::string(refused.message()).substr(0, 60)));
-    EXPECT_EQ((*tls)->not_after(), end);
-  }
-}
-
-TEST_F(TlsTest, AKeyThatMayNotBeReadIsRefusedAtTheStartAndChangesNothingLater) {
-  const TlsSettings settings = Settings("own", ca_.Issue(kServerUri), ca_.pem());
-  const auto tls = OpenOrDie(settings, true);
-  const absl::Time end = tls->not_after();
-  std::filesystem::permissions(settings.files.key, std::filesystem::perms::none);
-  const testing::AsNobody as_nobody;
-  EXPECT_THAT(std::string(CheckTls(settings, {}).message()),
-              HasSubstr(settings.files.key + ": cannot be read: Permission denied"));
-  tls->Look();
-  tls->Look();
-  EXPECT_THAT(server_told_.text(), HasSubstr("cannot be read: Permission denied"));
-  EXPECT_EQ(tls->not_after(), end);
 }
 
 // Everything that somebody may write into the three files on the way to a good set.
@@ -322,23 +195,24 @@ class Rotation {
     ca_ = Below(2) == 0 ? one_.pem() + two_.pem() : two_.pem() + one_.pem();
   }
   // Writes the set in any order, with bad files before good ones, and looks after each step.
-  void Write(const CertificateTexts& files, const std::string& uri, Tls* tls) {
+  void Write(const client::CertificateTexts& files, const std::string& uri,
+             client::OwnCertificate* own) {
     std::vector<std::pair<std::string, std::string>> steps = {
         {files.certificate, issued_.certificate}, {files.key, issued_.key}, {files.ca, ca_}};
     std::shuffle(steps.begin(), steps.end(), random_);
     for (const auto& [path, text] : steps) {
       testing::WriteText(path, Bad(path, files, text, uri));
-      tls->Look();
+      own->Look();
     }
     for (const auto& [path, text] : steps) {
       testing::WriteText(path, text);
-      tls->Look();
+      own->Look();
     }
   }
 
  private:
-  std::string Bad(const std::string& path, const CertificateTexts& files, const std::string& good,
-                  const std::string& uri) {
+  std::string Bad(const std::string& path, const client::CertificateTexts& files,
+                  const std::string& good, const std::string& uri) {
     CertificateWords expired;
     expired.uris = {uri};
     expired.not_after = absl::Now() - absl::Minutes(1);
@@ -371,9 +245,10 @@ TEST_F(TlsTest, CertificatesRotateWithoutAFailedCall) {
   ASSERT_TRUE(wanted == nullptr || absl::SimpleAtoi(wanted, &rotations));
   const std::string both = ca_.pem() + other_.pem();
   Serve(ca_.Issue(kServerUri), both);
-  const CertificateTexts server_files = Settings("server", ca_.Issue(kServerUri), both).files;
-  const TlsSettings client = Settings("client", ca_.Issue(kClientUri), both);
-  const auto client_tls = OpenOrDie(client, false);
+  const client::CertificateTexts server_files =
+      Settings("server", ca_.Issue(kServerUri), both).files;
+  const client::TlsSettings client = Settings("client", ca_.Issue(kClientUri), both);
+  client::OwnCertificate client_own = OpenClient(client);
   Rotation rotation(ca_, other_);
   const absl::Time end = absl::Now() + (wanted == nullptr ? absl::Seconds(12) : absl::Hours(1));
   int done = 0;
@@ -382,8 +257,8 @@ TEST_F(TlsTest, CertificatesRotateWithoutAFailedCall) {
     const std::string uri = of_server ? kServerUri : kClientUri;
     rotation.Choose(uri);
     rotation.Write(of_server ? server_files : client.files, uri,
-                   of_server ? server_tls_.get() : client_tls.get());
-    const grpc::Status called = Call(client_tls->ForChannel({kPlacementRole}));
+                   of_server ? server_tls_.get() : &client_own);
+    const grpc::Status called = Call(client_own.ForChannel({client::kPlacementRole}));
     ASSERT_TRUE(called.ok()) << "rotation " << done << ": " << called.error_message();
   }
   RecordProperty("rotations", done);

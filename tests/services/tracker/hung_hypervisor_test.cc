@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "services/process/libraries.h"
 #include "services/tracker/host.h"
 
 namespace berth::services {
@@ -51,6 +52,7 @@ class HungLibvirt {
 };
 
 TEST(HungHypervisors, FourLeaveTheFifthWorking) {
+  SetUpLibraries();  // as the tracker does: the sockets are closed while libvirt writes
   char path[] = "/tmp/berth-hung-XXXXXX";
   const std::string state = mkdtemp(path);
   tracker::Configuration configuration;

@@ -20,11 +20,12 @@ namespace {
 constexpr char kUuid[] = "0a1b2c3d-0000-4000-8000-00000000000f";
 constexpr char kOther[] = "0a1b2c3d-0000-4000-8000-00000000000e";
 
-// The field that a refusal names; empty: it is none.
+// The field that a refusal names, without the key that placement tells after it; empty: it is none.
 std::string FieldOf(const absl::Status& status) {
   if (status.ok()) return "";
   EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument) << status;
-  return std::vector<std::string>(absl::StrSplit(std::string(status.message()), ' '))[0];
+  return std::vector<std::string>(
+      absl::StrSplit(std::string(status.message()), absl::ByAnyChar(" ,")))[0];
 }
 
 absl::Status ByPlacement(const pb::Instance& instance) {

@@ -50,6 +50,10 @@ Key KeyOf(const pb::Entity& entity) {
       return {pb::ENTITY_KIND_SERVICE, entity.service().uuid()};
     case pb::Entity::kNode:
       return {pb::ENTITY_KIND_NODE, entity.node().uuid()};
+    case pb::Entity::kAggregate:
+      return {pb::ENTITY_KIND_AGGREGATE, entity.aggregate().uuid()};
+    case pb::Entity::kServerGroup:
+      return {pb::ENTITY_KIND_SERVER_GROUP, entity.server_group().uuid()};
     case pb::Entity::kInstance:
       return {pb::ENTITY_KIND_INSTANCE, entity.instance().uuid()};
     case pb::Entity::kMigration:

@@ -245,11 +245,12 @@ TEST(RecordWriteForm, NumbersAreInTheirRanges) {
 // A field that the tracker does not decide may be malformed: it was written when other rules held.
 TEST(RecordWriteForm, AMalformedFieldThatIsOnlyCarriedStaysAsItIs) {
   pb::Instance message = Recorded();
-  message.set_group_uuid("none");
+  message.add_pci_requests()->add_provider_uuids("none");
   const InstanceRecord recorded = placement::InstanceFrom(message);
   pb::Instance after;
   FillInstance(After(Command(ClaimWrite()), recorded), &after);
-  EXPECT_EQ(after.group_uuid(), "none");
+  ASSERT_EQ(after.pci_requests_size(), message.pci_requests_size());
+  EXPECT_EQ(after.pci_requests(after.pci_requests_size() - 1).provider_uuids(0), "none");
   EXPECT_EQ(after.host(), "h1");
 }
 

@@ -131,6 +131,7 @@ TEST(WireTest, EveryPartOfAQueryArrives) {
   query->add_root_forbidden_traits("CUSTOM_C");
   query->add_root_member_of()->add_any_of(kUuid);
   query->add_root_forbidden_aggregate_uuids(kUuid);
+  query->add_forbidden_root_uuids(kUuid);
   query->set_ignore_unknown_forbidden_traits(true);
   query->set_exclude_stale_roots(true);
   request.set_collapse_equivalent(true);
@@ -147,6 +148,7 @@ TEST(WireTest, EveryPartOfAQueryArrives) {
   EXPECT_EQ(to->root_forbidden, std::vector<std::string>{"CUSTOM_C"});
   EXPECT_EQ(to->root_member_of.size(), 1u);
   EXPECT_EQ(to->root_forbidden_aggregates.size(), 1u);
+  EXPECT_EQ(to->forbidden_roots.size(), 1u);
   EXPECT_TRUE(to->ignore_unknown_forbidden);
   EXPECT_TRUE(to->exclude_stale_roots);
   EXPECT_TRUE(to->collapse_equivalent);
@@ -190,6 +192,10 @@ TEST(WireTest, NulIsRefusedWhereverItStands) {
   pb::SetInventoriesRequest inventories;
   (*inventories.mutable_inventories())[nul].set_total(1);
   EXPECT_TRUE(absl::StartsWith(FieldOf(CheckText(inventories)), "inventories[0]"));
+  pb::SetAggregateRequest aggregate;
+  (*aggregate.mutable_aggregate()->mutable_metadata())["k"] = nul;
+  EXPECT_EQ(FieldOf(CheckText(aggregate)), "aggregate.metadata[0].value");
+  EXPECT_EQ(placement::RefusalOf(CheckText(aggregate))->items.at(0).at("key"), "k");
 }
 
 TEST(WireTest, GroupsAreRefusedWhereverTheyStand) {

@@ -1,4 +1,4 @@
-// What instances do, and builds that failed, counted (T-118 to T-121).
+// What instances do, and builds that failed, counted (T-118 to T-122).
 #include "tracker/account/statistics.h"
 
 #include "gmock/gmock.h"
@@ -59,7 +59,6 @@ TEST(Statistics, WhatWasAddedCanBeRemoved) {
   EXPECT_EQ(both, Statistics());
 }
 
-// No part of the product counts builds yet.
 TEST(NodeAccount, FailedBuildsStayUntilOneSucceeds) {
   NodeAccount account(kHere, NodeResources());
   account.CountFailedBuild();
@@ -68,6 +67,51 @@ TEST(NodeAccount, FailedBuildsStayUntilOneSucceeds) {
   EXPECT_EQ(account.Rebuilt().failed_builds(), 2);  // T-118: except failed_builds
   account.ForgetFailedBuilds();
   EXPECT_EQ(account.failed_builds(), 0);
+}
+
+Instance InState(const HostAndNode& on, const std::string& vm_state) {
+  Instance instance = MakeInstance("a", on, MakeFlavor("f", 1, 512, 1));
+  instance.vm_state = vm_state;
+  return instance;
+}
+
+TEST(NodeAccount, ABuildHasSucceededWhenItsInstanceIsActiveHere) {
+  const struct {
+    Instance before, after;
+    int64_t failed_builds;
+  } kCases[] = {
+      {InState(kHere, "building"), InState(kHere, "active"), 0},
+      {InState({}, "building"), InState(kHere, "active"), 0},  // the record was claimed in between
+      {InState(kHere, "building"), InState(kHere, "error"), 1},
+      {InState(kHere, "building"), InState(kHere, "deleted"), 1},
+      {InState(kHere, "building"), InState(kThere, "active"), 1},
+      {InState(kHere, "shelved_offloaded"), InState(kHere, "active"), 1},
+      {InState(kThere, "active"), InState(kHere, "active"), 1},
+      {InState(kHere, "active"), InState(kHere, "active"), 1},
+  };
+  for (const auto& [before, after, failed_builds] : kCases) {
+    NodeAccount account(kHere, NodeResources());
+    account.PutInstance(before);
+    account.CountFailedBuild();
+    NodeAccount replaced = account;
+    account.PutInstance(after);
+    EXPECT_EQ(account.failed_builds(), failed_builds) << after.vm_state;  // T-122
+    replaced.ReplaceRecords({after}, {});
+    EXPECT_EQ(replaced.failed_builds(), failed_builds) << after.vm_state;  // T-122
+  }
+  NodeAccount account(kHere, NodeResources());
+  account.CountFailedBuild();
+  account.PutInstance(InState(kHere, "active"));
+  EXPECT_EQ(account.failed_builds(), 1) << "nobody knows that it was built";
+}
+
+// The session ended before the record of the claim came, and the next one tells only its outcome.
+TEST(NodeAccount, ABuildThatWasOnlyClaimedCanSucceed) {
+  NodeAccount account(kHere, NodeResources());
+  account.CountFailedBuild();
+  account.Open({"c", InState(kHere, "building"), std::nullopt});
+  account.PutInstance(InState(kHere, "active"));
+  EXPECT_EQ(account.failed_builds(), 0);  // T-122
 }
 
 }  // namespace

@@ -121,6 +121,25 @@ TEST_F(NodeAuditsTest, AChangeOfTheAccountAloneIsReportedSoon) {
   EXPECT_EQ(report->report.accounting.allocated.vcpus, 4);  // T-155
 }
 
+TEST_F(NodeAuditsTest, FailedBuildsAreReportedWithTheAccount) {
+  SetDisabled(true, kStart);
+  ASSERT_NE(Reported(kStart), nullptr);
+  EXPECT_EQ(state_.audit->report.accounting.counters.count("failed_builds"), 0u);  // T-119
+  const MonotonicTime due = kStart + NodeReports::kAccountPause;
+  Allocate("a", kStart);
+  state_.account->CountFailedBuild();
+  state_.changes_wait = true;  // as NodeClaims does
+  const MonotonicTime later = kStart + NodeAudits::kAuditPause;
+  EXPECT_TRUE(audits_.AuditChanges(later));
+  EXPECT_EQ(audits_.due(), due) << "it has no report of its own";  // T-122
+  EXPECT_EQ(Reported(later), nullptr);                             // T-122
+  EXPECT_FALSE(audits_.AuditChanges(due)) << "there is nothing to audit";
+  const auto report = Reported(due);
+  ASSERT_NE(report, nullptr);
+  EXPECT_EQ(report->report.accounting.counters.at("failed_builds"), 1);  // T-119, T-122
+  EXPECT_EQ(audits_.accounting()->counters.at("failed_builds"), 1);
+}
+
 TEST_F(NodeAuditsTest, LimitsAreFindingsUntilAnAnswerTellsThemNoMore) {
   const auto answer = [this](MonotonicTime now, const LimitsByProvider& limits) {
     std::optional<Records> records;

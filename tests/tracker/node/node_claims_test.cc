@@ -1,15 +1,11 @@
-// The claims on a node, without the node: an account, and an outbox that says whether there is a
-// session.
+// The claims on a node, without the node: how they begin and end, and who is answered when.
 #include "tracker/node/node_claims.h"
 
-#include <deque>
 #include <memory>
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "tests/processes/short_uuid.h"
-#include "tests/tracker/claims/rich_claims.h"
-#include "tracker/claims/refusal.h"
+#include "tests/tracker/node/claims_fixture.h"
 
 namespace berth::tracker {
 namespace {
@@ -18,87 +14,6 @@ using Kind = ClaimRefusalKind;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
-
-// One call, and its answers.
-struct Call {
-  bool gone = false;
-  int answers = 0;
-  absl::StatusOr<ClaimResult> result = absl::UnknownError("no answer");
-
-  ClaimCaller AsCaller() {
-    return {[this](const absl::StatusOr<ClaimResult>& answer) {
-              result = answer;
-              ++answers;
-            },
-            [this] { return gone; }};
-  }
-  std::optional<Kind> refusal() const {
-    const auto refused = RefusalOf(result.status());
-    return refused ? std::make_optional(refused->kind) : std::nullopt;
-  }
-};
-
-class NodeClaimsTest : public testing::Test {
- protected:
-  NodeClaimsTest() {
-    state_.account.emplace(kHere, RichHost());
-    state_.records.emplace();
-    state_.audit = std::make_shared<const Audit>();
-    state_.last.result = PassOutcome::Result::kComplete;
-    outbox_.Welcome(Standing::kKnown, 0);
-  }
-  // An instance that is built here, and that wants one CPU.
-  static InstanceClaim Building(const std::string& name) {
-    InstanceClaim request;
-    request.node_uuid = kHere.node_uuid;
-    request.instance = MakeInstance(name, {}, MakeFlavor("f", 1, 0, 0));
-    request.instance.vm_state = "building";
-    request.instance.generation = 3;
-    return request;
-  }
-  Call& Claim(const InstanceClaim& request) {
-    Call& call = calls_.emplace_back();
-    Ask(request, &call);
-    return call;
-  }
-  void Ask(const InstanceClaim& request, Call* call) {
-    ClaimReplies replies;
-    claims_.Claim(request, call->AsCaller(), &replies);
-    EXPECT_EQ(call->answers, 0) << "who holds the lock answers nobody";
-  }
-  Call& Abort(const std::string& claim_id) {
-    Call& call = calls_.emplace_back();
-    ClaimReplies replies;
-    claims_.Abort(claim_id, call.AsCaller(), &replies);
-    return call;
-  }
-  std::optional<RecordWrites::Outgoing> NextWrite() {
-    ClaimReplies replies;
-    return claims_.NextWrite({}, &replies);
-  }
-  // Placement applies the write: its records come to the account.
-  void Apply(const RecordWrites::Outgoing& write) {
-    Instance record = write.instance;
-    record.generation += 100;
-    state_.account->PutInstance(record);
-  }
-  bool Answer(int64_t id, const absl::Status& answer, bool denies_record = false) {
-    ClaimReplies replies;
-    return claims_.AnswerWrite(id, {answer, denies_record}, {}, &replies);
-  }
-  void Disconnect() {
-    ClaimReplies replies;
-    outbox_.Disconnect();
-    claims_.Disconnect(&replies);
-  }
-  int64_t Claimed() const { return state_.account->promised().claims.amounts.vcpus; }
-  int64_t Recorded() const { return state_.account->promised().instances.amounts.vcpus; }
-
-  NodeState state_;
-  Outbox outbox_;
-  NodeClaims claims_{&state_, &outbox_};
-  std::deque<Call> calls_;  // whose addresses stay
-};
 
 TEST_F(NodeClaimsTest, AClaimCountsFromTheCallOn) {
   InstanceClaim request = Building("a");
@@ -197,6 +112,12 @@ TEST_F(NodeClaimsTest, AClaimThatPlacementRefusesIsNoClaim) {
   Answer(NextWrite()->id, absl::PermissionDeniedError("x"), /*denies_record=*/true);
   EXPECT_EQ(call.refusal(), Kind::kNodeUnavailable) << "it is missing, or not for this host";
   EXPECT_EQ(Claimed(), 0);
+  for (const bool breaks_group : {false, true}) {
+    const Call& judged = Claim(Building("a"));
+    Answer(NextWrite()->id, {absl::FailedPreconditionError("x"), false, breaks_group});
+    EXPECT_EQ(judged.refusal(), breaks_group ? Kind::kGroupPolicy : Kind::kPlacementAway);
+    EXPECT_EQ(Claimed(), 0);
+  }
 }
 
 TEST_F(NodeClaimsTest, ARepeatWaitsForTheWriteAndAnotherRequestDoesNot) {

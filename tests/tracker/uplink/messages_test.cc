@@ -121,13 +121,14 @@ TEST(Messages, LeaveOutWhatACellOfTheHostDoesNotHave) {
   NumaTopology topology;
   topology.cells.emplace_back();
   facts.numa_topology = std::make_optional(topology);
-  ASSERT_EQ(WireFacts(facts).numa_cells_size(), 1);
-  const placement::v1::NumaCell bare = WireFacts(facts).numa_cells(0);
+  const auto tell = [&] { return WireFacts(AuditOf(facts)->report); };
+  ASSERT_EQ(tell().numa_cells_size(), 1);
+  const placement::v1::NumaCell bare = tell().numa_cells(0);
   EXPECT_FALSE(bare.has_socket());              // T-268
   EXPECT_EQ(bare.dedicated_cpus_size(), 0);     // T-268
   EXPECT_EQ(bare.physical_networks_size(), 0);  // T-268
   (*facts.numa_topology)->cells[0].socket = 0;
-  EXPECT_TRUE(WireFacts(facts).numa_cells(0).has_socket());  // T-268: socket 0 is not absent
+  EXPECT_TRUE(tell().numa_cells(0).has_socket());  // T-268: socket 0 is not absent
 }
 
 TEST(Messages, HaveTheFactsIfADeviceHasChanged) {
@@ -143,7 +144,7 @@ TEST(Messages, SayWhatTheyLeaveOut) {
   facts.warnings.assign(2000, std::string(100, 'w'));
   const std::shared_ptr<const Audit> audit = AuditOf(facts);
   const placement::v1::Report report = WireReport(Delta(nullptr, audit), std::nullopt, {});
-  EXPECT_EQ(WireFacts(facts).pci_devices_size(), report.facts().pci_devices_size());
+  EXPECT_EQ(WireFacts(audit->report).pci_devices_size(), report.facts().pci_devices_size());
   const int left_out = 6000 - report.facts().pci_devices_size();
   EXPECT_GT(left_out, 0);
   EXPECT_LE(report.facts().ByteSizeLong(), size_t{1} << 20);
@@ -269,18 +270,38 @@ TEST(Messages, AnAccountTellsOfAllUsedDevicesOrSaysThatItDoesNot) {
   EXPECT_EQ(report.account().counters().count("num_vm_active"), 1u);  // T-119: there is room for it
 }
 
+TEST(Messages, AnAccountWithTooManyCountersKeepsThoseByWhichHostsAreWeighed) {
+  NodeAccount account(kHere, NodeResources());
+  account.CountFailedBuild();
+  for (int i = 0; i < 2000; ++i) {
+    Instance instance = MakeInstance(absl::StrCat(i), kHere, MakeFlavor("f", 1, 512, 1));
+    instance.vm_state = "building";
+    instance.project_id = absl::StrCat(i, std::string(200, 'p'));
+    account.PutInstance(instance);
+  }
+  const auto audit = std::make_shared<const Audit>(AuditOf(account));
+  const placement::v1::Report report = WireReport(Delta(nullptr, audit), std::nullopt, {});
+  const auto& counters = report.account().counters();
+  EXPECT_LT(counters.size(), 1000u);
+  ASSERT_EQ(counters.count("failed_builds"), 1u);  // T-122
+  EXPECT_EQ(counters.at("failed_builds"), 1);      // T-122
+  EXPECT_EQ(counters.at("num_instances"), 2000);   // T-119
+  EXPECT_EQ(counters.at("io_workload"), 2000);     // T-119
+}
+
 TEST(Messages, FactsSayWhichDevicesGuestsMayGet) {
   Facts facts = WithDevices(2);
   NodeConfiguration configuration;
   configuration.pci_device_specs = {absl::StrCat(R"({"address": ")", facts.pci_devices[1].address,
                                                  R"(", "physical_network": "net1"})")};
   ASSERT_TRUE(TagDevices(configuration, &facts).ok());
-  const placement::v1::NodeFacts wire = WireFacts(facts);
+  const std::shared_ptr<const Audit> audit = AuditOf(facts);
+  const placement::v1::NodeFacts wire = WireFacts(audit->report);
   EXPECT_FALSE(wire.pci_devices(0).assignable());
   EXPECT_TRUE(wire.pci_devices(1).assignable());
   EXPECT_EQ(wire.pci_devices(1).tags().at("physical_network"), "net1");  // T-233
   EXPECT_NE(FactsDigest(facts), FactsDigest(WithDevices(2)));
-  EXPECT_FALSE(SameWireFacts(facts, WithDevices(2)));
+  EXPECT_FALSE(SameWireFacts(audit->report, AuditOf(WithDevices(2))->report));
   configuration.pci_device_specs = {"no JSON"};
   EXPECT_FALSE(TagDevices(configuration, &facts).ok());
 }
