@@ -1,6 +1,6 @@
 # Berth, in one command each. `make help` lists them. Everything is built with CMake; see CMakePresets.json.
 .POSIX:
-.PHONY: help demo test check mutants oracle bench fleet build release install images try-images packages try-packages format clean release-baseline
+.PHONY: help demo test check mutants oracle bench fleet build release install images try-images packages stubs try-packages format clean release-baseline
 
 JOBS = $$(nproc)
 
@@ -16,7 +16,8 @@ help:
 	@echo 'make images   build container images from Debian packages into build/images; as root'
 	@echo 'make try-images   build the images twice, and run them with podman; as root'
 	@echo 'make packages      build Debian packages into build/release/packages'
-	@echo 'make try-packages  check the packages with lintian; install, upgrade and purge them in a bare Debian; as root'
+	@echo 'make stubs         build libberth-dev, for C++ programs that call Berth, and berth.protoset beside the packages'
+	@echo 'make try-packages  check all packages with lintian; install, upgrade, use and purge them in a bare Debian; as root'
 	@echo 'make format   format all C++ with clang-format'
 	@echo 'make clean    remove build/'
 	@echo 'make release-baseline   record the protos of a release, with which buf breaking compares'
@@ -55,7 +56,7 @@ fleet:
 PREFIX = /usr/local
 release:
 	@deploy/install-packages build run
-	@cmake --preset release -DCMAKE_INSTALL_PREFIX=$(PREFIX)
+	@cmake --preset release -DCMAKE_INSTALL_PREFIX=$(PREFIX) -DBERTH_TESTS=OFF
 	@cmake --build --preset release --target berth-placement berth-tracker berth
 
 install: release
@@ -74,9 +75,16 @@ packages:
 	@$(MAKE) release PREFIX=/usr
 	@cd build/release && cpack
 
-try-packages: packages
-	@deploy/install-packages try-packages
+stubs:
+	@deploy/install-packages build packages
+	@cmake --preset release -DCMAKE_INSTALL_PREFIX=/usr -DBERTH_TESTS=OFF
+	@cmake --build --preset release --target stubs
+	@cd build/release && cpack -D CPACK_COMPONENTS_ALL=libberth-dev
+
+try-packages: packages stubs
+	@deploy/install-packages try-packages certificates
 	@tests/deploy/packages.py build/release/packages
+	@tests/deploy/page.py build/release/packages
 
 format:
 	@deploy/install-packages check

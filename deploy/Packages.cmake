@@ -1,5 +1,5 @@
-# The Debian packages berth-placement, berth-tracker and berth (`make packages`), made by CPack from the components of the
-# same names. deploy/debian has what only packages contain. The build must be configured with the prefix /usr.
+# The Debian packages berth-placement, berth-tracker and berth (`make packages`) and libberth-dev (`make stubs`), made by CPack from
+# the components of the same names. deploy/debian has what only packages contain. The build must be configured with the prefix /usr.
 set(CPACK_GENERATOR DEB)
 set(CPACK_PACKAGE_NAME berth)
 set(CPACK_PACKAGE_VENDOR Berth)
@@ -25,7 +25,7 @@ execute_process(COMMAND date --utc --rfc-email --date=@${epoch}
   OUTPUT_VARIABLE date OUTPUT_STRIP_TRAILING_WHITESPACE)
 
 set(debian ${CMAKE_CURRENT_BINARY_DIR}/debian)
-foreach(name IN LISTS BERTH_PROGRAMS)
+foreach(name IN ITEMS ${BERTH_PROGRAMS} libberth-dev)
   configure_file(debian/changelog.in ${debian}/${name}/changelog @ONLY)
   execute_process(COMMAND gzip --force --best --no-name ${debian}/${name}/changelog)
   # Only the package has these files, so they are left out of a plain installation.
@@ -74,4 +74,14 @@ set(CPACK_DEBIAN_BERTH_PACKAGE_NAME berth)
 set(CPACK_DEBIAN_BERTH_DESCRIPTION "This package has the command line, berth. It shows and changes the ledger
 of berth-placement: hosts and what they have, allocations, candidates for
 a request, and why a request does not fit.")
+set(CPACK_DEBIAN_LIBBERTH-DEV_PACKAGE_NAME libberth-dev)
+set(CPACK_DEBIAN_LIBBERTH-DEV_PACKAGE_SECTION libdevel)
+set(CPACK_DEBIAN_LIBBERTH-DEV_PACKAGE_SHLIBDEPS OFF)
+# Generated code fits the versions of Debian 12 with which it is built. gRPC's files for CMake want the compiler, too.
+set(CPACK_DEBIAN_LIBBERTH-DEV_PACKAGE_DEPENDS "libgrpc++-dev (>= 1.51), libgrpc++-dev (<< 1.52), libprotobuf-dev (>= 3.21), \
+libprotobuf-dev (<< 3.22), libabsl-dev (>= 20220623), libabsl-dev (<< 20220624), libssl-dev (>= 3), protobuf-compiler-grpc")
+set(CPACK_DEBIAN_LIBBERTH-DEV_DESCRIPTION "This package has what a C++ program needs to call berth-placement and
+berth-tracker: the messages, the gRPC stubs and a client library as static
+libraries, with headers, for CMake and pkg-config. For other languages it
+has the protos.")
 include(CPack)

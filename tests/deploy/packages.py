@@ -1,12 +1,11 @@
 #!/usr/bin/python3
-"""Checks the Debian packages with lintian, and installs, upgrades, removes and purges them in a bare Debian 12.
+"""Checks the Debian packages with lintian; installs, upgrades, removes, purges and uses them in a bare Debian 12.
 
-usage: tests/deploy/packages.py DIRECTORY        needs root; DIRECTORY has the packages, from `make packages`
+usage: tests/deploy/packages.py DIRECTORY    needs root; DIRECTORY has what `make packages` and `make stubs` leave
 
 The bare Debian is a directory that mmdebstrap makes, with the package sources of this machine. It is removed at the end.
 """
 
-import os
 import pathlib
 import shutil
 import subprocess
@@ -14,55 +13,10 @@ import sys
 import tempfile
 import time
 
+from bare_debian import Debian, check, run
+from stubs import check_stubs
+
 SERVICES = ("berth-placement", "berth-tracker")
-# What dpkg, useradd and the loader's cache write on their own account.
-NOT_OURS = ("/var/lib/dpkg/", "/var/log/", "/var/cache/", "/var/lib/apt/", "/tmp/", "/proc/", "/dev/", "/etc/ld.so.cache",
-            "/etc/passwd-", "/etc/group-", "/etc/shadow-", "/etc/gshadow-", "/etc/.pwd.lock")
-ACCOUNTS = ("/etc/passwd", "/etc/group", "/etc/shadow", "/etc/gshadow")
-
-
-def run(*command, **options):
-    result = subprocess.run(command, capture_output=True, text=True, check=False, **options)
-    if result.returncode != 0:
-        raise SystemExit(f"{' '.join(map(str, command))}: exit {result.returncode}\n{result.stdout}{result.stderr}")
-    return result.stdout
-
-
-def check(holds, what):
-    if not holds:
-        raise SystemExit(f"FAILED: {what}")
-    print(f"ok: {what}", flush=True)
-
-
-class Debian:
-    """A bare Debian in a directory: runs commands in it, and knows its files."""
-
-    def __init__(self, directory):
-        self.root = directory / "root"
-        run("mmdebstrap", "--variant=apt", "bookworm", self.root, "/etc/apt/sources.list.d/debian.sources")
-        for file in pathlib.Path("/etc/apt/apt.conf.d").iterdir():
-            shutil.copy(file, self.root / "etc/apt/apt.conf.d")
-        if os.path.exists("/etc/resolv.conf"):
-            shutil.copy("/etc/resolv.conf", self.root / "etc/resolv.conf")
-        run("mount", "-t", "proc", "proc", self.root / "proc")
-        self.run("apt-get", "update")
-
-    def close(self):
-        subprocess.run(["umount", "-l", self.root / "proc"], check=False)
-
-    def run(self, *command):
-        environment = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "DEBIAN_FRONTEND": "noninteractive", "LC_ALL": "C"}
-        environment.update({name: os.environ[name] for name in ("http_proxy", "https_proxy") if name in os.environ})
-        return run("chroot", self.root, *command, env=environment)
-
-    def apt(self, *arguments):
-        return self.run("apt-get", "-q", "-y", "--no-install-recommends", *arguments)
-
-    def traces(self):
-        """Every path, and the lines of the account files."""
-        listed = run("find", self.root, "-xdev", "-mindepth", "1", "-printf", "/%P\\n").splitlines()
-        found = {path for path in listed if not path.startswith(NOT_OURS)}
-        return found | {f"{file}: {line}" for file in ACCOUNTS for line in (self.root / file[1:]).read_text().splitlines()}
 
 
 def next_version(package, directory):
@@ -130,7 +84,7 @@ def check_life(debian, packages, directory):
     debian.apt("remove", *names)
     check(settings.exists() and (debian.root / "var/lib/private/berth-placement/position").exists(),
           "removal keeps settings and the ledger")
-    debian.apt("purge", *names)
+    debian.apt("purge", *SERVICES)  # The others have no settings, so nothing of them is left to purge.
     after = debian.traces()
     check(after == before, f"purging leaves no trace: {sorted(after ^ before)[:20]}")
 
@@ -138,7 +92,7 @@ def check_life(debian, packages, directory):
 def main():
     packages = sorted(pathlib.Path(sys.argv[1]).resolve().glob("*.deb"))
     names = {package.name.split("_")[0] for package in packages}
-    check(names == {"berth", *SERVICES} and len(packages) == 3, "there are three packages")
+    check(names == {"berth", "libberth-dev", *SERVICES} and len(packages) == 4, "there are four packages")
     run("lintian", "--fail-on", "error", "--allow-root", *packages)
     check(True, "lintian finds no error")
     directory = pathlib.Path(tempfile.mkdtemp(prefix="berth-packages-"))
@@ -147,6 +101,7 @@ def main():
     try:
         debian = Debian(directory)
         check_life(debian, packages, directory)
+        check_stubs(debian, next(package for package in packages if package.name.startswith("libberth-dev_")))
     finally:
         if debian:
             debian.close()
