@@ -16,20 +16,22 @@ namespace {
 
 namespace pb = ::berth::placement::v1;
 
-constexpr int kUuidBytes = 16;
+constexpr size_t kUuidBytes = 16;
+constexpr size_t kUuidLetters = 36;
 
-// The canonical text of 16 bytes.
-std::string UuidText(absl::string_view bytes) {
+// The canonical texts of uuids of 16 bytes each.
+std::vector<char> UuidTexts(absl::string_view bytes) {
   constexpr char kDigits[] = "0123456789abcdef";
-  std::string text(36, '-');
-  size_t at = 0;
-  for (int i = 0; i < kUuidBytes; ++i) {
-    if (i == 4 || i == 6 || i == 8 || i == 10) ++at;
+  std::vector<char> texts(bytes.size() / kUuidBytes * kUuidLetters);
+  char* to = texts.data();
+  for (size_t i = 0; i < bytes.size(); ++i) {
+    const size_t at = i % kUuidBytes;
+    if (at == 4 || at == 6 || at == 8 || at == 10) *to++ = '-';
     const auto byte = static_cast<unsigned char>(bytes[i]);
-    text[at++] = kDigits[byte >> 4];
-    text[at++] = kDigits[byte & 15];
+    *to++ = kDigits[byte >> 4];
+    *to++ = kDigits[byte & 15];
   }
-  return text;
+  return texts;
 }
 
 // How many providers a candidate of the shape has, its root counted again.
@@ -104,6 +106,7 @@ absl::StatusOr<Candidates> Candidates::Of(pb::CandidateTable table) {
   for (const pb::CandidateShape& shape : table.shapes()) sizes.push_back(ProvidersOf(shape));
   candidates.roots_.reserve(table.candidate_shapes_size());
   candidates.best_.reserve(table.candidate_shapes_size());
+  candidates.uuids_ = UuidTexts(table.provider_uuids());
   candidates.table_ = std::move(table);
   const int64_t all = candidates.table_.candidate_providers_size();
   std::vector<bool> is_known_root(known);
@@ -123,7 +126,7 @@ absl::StatusOr<Candidates> Candidates::Of(pb::CandidateTable table) {
   return candidates;
 }
 
-std::optional<pb::Candidate> Candidates::BestOf(const std::string& root_uuid) const {
+std::optional<pb::Candidate> Candidates::BestOf(absl::string_view root_uuid) const {
   const auto root = std::find(roots_.begin(), roots_.end(), root_uuid);
   if (root == roots_.end()) return std::nullopt;
   const Place& place = best_[root - roots_.begin()];
@@ -132,24 +135,23 @@ std::optional<pb::Candidate> Candidates::BestOf(const std::string& root_uuid) co
   pb::Candidate candidate;
   for (const pb::ShapeAllocation& taken : shape.allocations()) {
     pb::ProviderAllocation& allocation = *candidate.add_allocations();
-    allocation.set_provider_uuid(NextUuid(&next));
+    allocation.set_provider_uuid(std::string(NextUuid(&next)));
     *allocation.mutable_resources() = taken.resources();
   }
   for (const pb::ShapeMapping& served : shape.mappings()) {
     pb::GroupMapping& mapping = *candidate.add_mappings();
     mapping.set_suffix(served.suffix());
     for (uint32_t i = 0; i < served.provider_count(); ++i) {
-      mapping.add_provider_uuids(NextUuid(&next));
+      mapping.add_provider_uuids(std::string(NextUuid(&next)));
     }
   }
-  candidate.set_root_uuid(NextUuid(&next));
+  candidate.set_root_uuid(std::string(NextUuid(&next)));
   return candidate;
 }
 
-std::string Candidates::NextUuid(int* next) const {
+absl::string_view Candidates::NextUuid(int* next) const {
   const uint32_t provider = table_.candidate_providers((*next)++);
-  return UuidText(
-      absl::string_view(table_.provider_uuids()).substr(kUuidBytes * provider, kUuidBytes));
+  return {uuids_.data() + kUuidLetters * provider, kUuidLetters};
 }
 
 }  // namespace berth::client

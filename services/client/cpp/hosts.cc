@@ -128,7 +128,7 @@ void Hosts::Refresh(const HostIndex::Touched& touched) {
   revision_ = view_->revision;
 }
 
-Hosts::Views Hosts::ViewsOf(const std::vector<std::string>& root_uuids,
+Hosts::Views Hosts::ViewsOf(const std::vector<absl::string_view>& root_uuids,
                             const std::string& group_uuid) const {
   Views views;
   Group group;
@@ -136,7 +136,7 @@ Hosts::Views Hosts::ViewsOf(const std::vector<std::string>& root_uuids,
     MutexLock lock(&mutex_);
     views.revision = revision_;
     views.hosts.reserve(root_uuids.size());
-    for (const std::string& uuid : root_uuids) {
+    for (const absl::string_view uuid : root_uuids) {
       const auto found = hosts_.find(uuid);
       if (found != hosts_.end()) views.hosts.push_back(found->second);
     }

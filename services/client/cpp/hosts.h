@@ -28,6 +28,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/status.h"
+#include "absl/strings/string_view.h"
 #include "services/client/cpp/filters.h"
 #include "services/client/cpp/host_index.h"
 #include "services/client/cpp/host_view.h"
@@ -59,7 +60,7 @@ class Hosts {
   // The hosts whose nodes are `root_uuids`, in that order, and a server group, as filters and weighers
   // want them. A root that is no node's is left out, and so is a retired node. Empty `group_uuid`:
   // without a group.
-  Views ViewsOf(const std::vector<std::string>& root_uuids,
+  Views ViewsOf(const std::vector<absl::string_view>& root_uuids,
                 const std::string& group_uuid = "") const;
 
   // Takes what the flavor of the instance needs from the view of the node, and puts the instance there

@@ -48,13 +48,16 @@ double ApartSoftly(const HostView& host, const HostRequest& request) {
   return MembersOn(host, request, "soft-anti-affinity");
 }
 
-// Of several aggregates the smallest multiplier counts. If one of them is no number, the one of the
-// settings counts.
-double MultiplierOf(const HostWeigher& weigher, const HostMultipliers& multipliers,
-                    const HostView& host) {
+// What the settings say for all hosts.
+double MultiplierOf(const HostWeigher& weigher, const HostMultipliers& multipliers) {
   const auto configured = multipliers.find(weigher.multiplier);
-  const double otherwise =
-      configured == multipliers.end() ? 1 : std::clamp(configured->second, -kFactorMax, kFactorMax);
+  return configured == multipliers.end() ? 1
+                                         : std::clamp(configured->second, -kFactorMax, kFactorMax);
+}
+
+// What the aggregates of the host say, or else `otherwise`. Of several aggregates the smallest
+// multiplier counts. If one of them is no number, none counts.
+double MultiplierOn(const HostView& host, const HostWeigher& weigher, double otherwise) {
   std::optional<double> least;
   for (const auto& aggregate : host.aggregates) {
     const auto found = aggregate->metadata().find(std::string(weigher.multiplier));
@@ -108,8 +111,9 @@ std::vector<double> WeighBy(const HostWeigher& weigher, const HostMultipliers& m
   for (const HostView* const host : hosts) weights.push_back(weigher.weigh(*host, request));
   if (weights.size() <= 1) return std::vector<double>(weights.size(), 0.0);
   weights = Normalised(std::move(weights), weigher.from_zero);
+  const double configured = MultiplierOf(weigher, multipliers);
   for (size_t i = 0; i < weights.size(); ++i) {
-    weights[i] *= MultiplierOf(weigher, multipliers, *hosts[i]) * (weigher.against ? -1 : 1);
+    weights[i] *= MultiplierOn(*hosts[i], weigher, configured) * (weigher.against ? -1 : 1);
   }
   return weights;
 }

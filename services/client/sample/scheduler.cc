@@ -92,8 +92,9 @@ absl::StatusOr<Place> Scheduler::PlaceInstance(const pb::Instance& instance) {
       absl::StrAppend(&refused, "; ", NameOf(*host), " ", failure.reason);
     }
     if (candidates->roots().empty()) break;
-    search.mutable_query()->mutable_forbidden_root_uuids()->Add(candidates->roots().begin(),
-                                                                candidates->roots().end());
+    for (const absl::string_view root : candidates->roots()) {
+      search.mutable_query()->add_forbidden_root_uuids(std::string(root));
+    }
   }
   return NoValidNode(*query, std::move(refused));
 }

@@ -42,7 +42,7 @@ std::string WriteMachine(const std::string& directory, int64_t memory_mib) {
 client::Hosts::Views FollowedHosts::ViewsAt(const pb::Revision& revision,
                                             const std::vector<std::string>& nodes) {
   EXPECT_NE(mirror_.Await(revision, kWait), nullptr) << InWords(mirror_.status().failure);
-  client::Hosts::Views views = hosts_.ViewsOf(nodes);
+  client::Hosts::Views views = hosts_.ViewsOf({nodes.begin(), nodes.end()});
   EXPECT_GE(client::Compare(views.revision, revision), 0);
   return views;
 }

@@ -93,14 +93,14 @@ pb::CandidateTable Table() {
 TEST(CandidatesTest, TheBestOfEachRootIsWhatTheTableSays) {
   const auto candidates = Candidates::Of(Table());
   ASSERT_TRUE(candidates.ok()) << candidates.status();
-  const std::vector<std::string> roots = {"11111111-1111-1111-1111-111111111111",
-                                          "33333333-3333-3333-3333-333333333333"};
+  const std::vector<absl::string_view> roots = {"11111111-1111-1111-1111-111111111111",
+                                                "33333333-3333-3333-3333-333333333333"};
   EXPECT_EQ(candidates->roots(), roots);
   pb::FindCandidatesResponse all;
   services::ExpandCandidates(Table(), &all);
   EXPECT_EQ(candidates->BestOf(roots[0])->DebugString(), all.candidates(0).DebugString());
   EXPECT_EQ(candidates->BestOf(roots[1])->DebugString(), all.candidates(2).DebugString());
-  for (const std::string none : {"22222222-2222-2222-2222-222222222222", ""}) {
+  for (const absl::string_view none : {"22222222-2222-2222-2222-222222222222", ""}) {
     EXPECT_FALSE(candidates->BestOf(none).has_value()) << none;
   }
 }

@@ -84,7 +84,7 @@ class Fleet {
     std::shuffle(roots.begin(), roots.end(), random_);
     roots.resize(1 + Below(12));
     const std::string group = absl::StrCat("g", Below(4));
-    const Hosts::Views views = hosts_.ViewsOf(roots, group);
+    const Hosts::Views views = hosts_.ViewsOf({roots.begin(), roots.end()}, group);
     EXPECT_EQ(views.revision.number(), number_);
     std::vector<std::string> shown, wanted;
     for (const auto& host : views.hosts) shown.push_back(InWords(*host));
