@@ -24,6 +24,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/time/clock.h"
 #include "nlohmann/json.hpp"
+#include "services/client/cpp/endpoint.h"
 #include "services/process/libraries.h"
 #include "services/tls/grpc_log.h"
 #include "tests/fleet/change_watcher.h"
@@ -33,6 +34,7 @@
 #include "tests/processes/identity.h"
 #include "tests/processes/placement_server.h"
 #include "tests/processes/private_cluster.h"
+#include "tracker/hypervisor/command.h"
 
 namespace berth::fleet {
 namespace {
@@ -113,10 +115,8 @@ class Measurement {
   bool Register();
   bool Rest();
   bool Change();
-  bool Schedule() {
-    return MeasureScheduling(server_->address(), *fleet_, settings_.hosts, settings_.instances,
-                             &figures_);
-  }
+  bool Schedule();
+  bool MeasureScheduler();
   bool Kill();
   bool Weigh();
 
@@ -178,6 +178,32 @@ bool Measurement::Change() {
   return true;
 }
 
+bool Measurement::Schedule() {
+  const absl::Time begun = absl::Now();
+  if (!ImportInstances(server_->address(), *fleet_, settings_.hosts, settings_.instances)) {
+    return false;
+  }
+  figures_["instances_recorded_s"] = Seconds(absl::Now() - begun);
+  const auto known = [this] { return fleet_->instances(); };
+  if (!Await("instances", known, settings_.instances)) return false;
+  figures_["instances_known_to_hosts_s"] = Seconds(absl::Now() - begun);
+  absl::SleepFor(kWarmUp);  // the hosts report what has changed
+  return MeasureScheduler();
+}
+
+// In a process of its own.
+bool Measurement::MeasureScheduler() {
+  std::vector<std::string> command = {"/proc/self/exe", "scheduler", server_->address()};
+  for (std::string& argument : e2e::CertificateArguments()) command.push_back(std::move(argument));
+  const auto printed = tracker::RunCommand(command, absl::Seconds(settings_.limit_seconds));
+  if (printed.ok()) {
+    figures_.update(Figures::parse(*printed));
+  } else {
+    std::fprintf(stderr, "the scheduler: %s\n", printed.status().ToString().c_str());
+  }
+  return printed.ok();
+}
+
 bool Measurement::Kill() {
   const int64_t all = settings_.hosts;
   const auto back = [this] { return fleet_->connected(1); };
@@ -221,6 +247,15 @@ void AllowManyFiles() {
   setrlimit(RLIMIT_NOFILE, &files);
 }
 
+// The subcommand `scheduler`: prints what it has measured.
+int RunScheduler(const std::string& address, const client::TlsSettings& tls) {
+  const auto endpoints = client::Endpoints::Open({address}, tls);
+  Figures figures;
+  if (!endpoints.ok() || !MeasureScheduling(*endpoints, &figures)) return 1;
+  std::printf("%s\n", figures.dump().c_str());
+  return 0;
+}
+
 int Main(int argc, char** argv) {
   Settings settings;
   CLI::App app("Many made-up hosts against one berth-placement.");
@@ -238,7 +273,16 @@ int Main(int argc, char** argv) {
   app.add_flag("--certificates", certificates,
                "All connect over mutual TLS; each host with a certificate and a connection of its "
                "own, whatever --connections says");
+  CLI::App* const scheduler = app.add_subcommand("scheduler", "Used by the program itself");
+  std::string address;
+  client::TlsSettings tls;
+  scheduler->add_option("address", address)->required();
+  scheduler->add_option("--tls-certificate", tls.files.certificate);
+  scheduler->add_option("--tls-key", tls.files.key);
+  scheduler->add_option("--tls-ca", tls.files.ca);
+  scheduler->add_option("--trust-domain", tls.trust_domain);
   CLI11_PARSE(app, argc, argv);
+  if (scheduler->parsed()) return RunScheduler(address, tls);
   if (certificates) {
     setenv("BERTH_TEST_CERTIFICATES", "1", 1);
     services::PassOnGrpcLog([](bool, const std::string&) {});  // else a line for each handshake

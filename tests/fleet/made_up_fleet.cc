@@ -131,6 +131,14 @@ int64_t MadeUpFleet::connected(int64_t sessions) const {
   return count;
 }
 
+int64_t MadeUpFleet::instances() const {
+  int64_t count = 0;
+  for (const std::unique_ptr<Host>& host : hosts_) {
+    count += host->node->accounting()->counters["num_instances"];
+  }
+  return count;
+}
+
 int64_t MadeUpFleet::heartbeats() const {
   int64_t count = 0;
   for (const std::unique_ptr<Host>& host : hosts_) count += host->uplink->status().heartbeats;

@@ -43,6 +43,8 @@ class MadeUpFleet {
   int64_t registered();
   // How many hosts have a session now, and had more than `sessions` sessions so far.
   int64_t connected(int64_t sessions) const;
+  // How many instances the hosts know of, from placement's records.
+  int64_t instances() const;
   // The heartbeats of all hosts so far.
   int64_t heartbeats() const;
   // The uuid of the host's node, which is also that of its root provider.

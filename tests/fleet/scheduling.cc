@@ -45,30 +45,6 @@ pb::Instance NewInstance() {
   return instance;
 }
 
-bool Import(const std::shared_ptr<grpc::Channel>& channel, const MadeUpFleet& fleet, int hosts,
-            int instances) {
-  constexpr int kInMessage = 1000;
-  pb::LedgerService::Stub stub(channel);
-  grpc::ClientContext context;
-  pb::ImportLedgerResponse response;
-  const auto writer = stub.ImportLedger(&context, &response);
-  for (int i = 0; i < instances;) {
-    pb::ImportLedgerRequest request;
-    if (i == 0) request.set_total_count(instances);
-    for (int end = std::min(instances, i + kInMessage); i < end; ++i) {
-      pb::Instance instance = NewInstance();
-      instance.set_host(fleet.name(i % hosts));
-      instance.set_node_uuid(fleet.uuid(i % hosts));
-      instance.set_vm_state("active");
-      *request.add_entities()->mutable_instance() = std::move(instance);
-    }
-    if (!writer->Write(request)) break;
-  }
-  writer->WritesDone();
-  const grpc::Status status = writer->Finish();
-  return status.ok() || Say("ImportLedger", status.error_message());
-}
-
 // The median and the 99th percentile of what each call took.
 bool Measure(const std::string& name, int calls, const std::function<bool(absl::Duration*)>& call,
              nlohmann::ordered_json* figures) {
@@ -97,11 +73,33 @@ bool Record(client::Endpoints* endpoints, pb::SetInstanceResponse* response) {
 
 }  // namespace
 
-bool MeasureScheduling(const std::string& address, const MadeUpFleet& fleet, int hosts,
-                       int instances, nlohmann::ordered_json* figures) {
-  const auto endpoints =
-      std::make_shared<client::Endpoints>(std::vector<std::string>{address}, e2e::CredentialsOf());
-  if (!Import(endpoints->Channel(), fleet, hosts, instances)) return false;
+bool ImportInstances(const std::string& address, const MadeUpFleet& fleet, int hosts,
+                     int instances) {
+  constexpr int kInMessage = 1000;
+  client::Endpoints endpoints({address}, e2e::CredentialsOf());
+  pb::LedgerService::Stub stub(endpoints.Channel());
+  grpc::ClientContext context;
+  pb::ImportLedgerResponse response;
+  const auto writer = stub.ImportLedger(&context, &response);
+  for (int i = 0; i < instances;) {
+    pb::ImportLedgerRequest request;
+    if (i == 0) request.set_total_count(instances);
+    for (int end = std::min(instances, i + kInMessage); i < end; ++i) {
+      pb::Instance instance = NewInstance();
+      instance.set_host(fleet.name(i % hosts));
+      instance.set_node_uuid(fleet.uuid(i % hosts));
+      instance.set_vm_state("active");
+      *request.add_entities()->mutable_instance() = std::move(instance);
+    }
+    if (!writer->Write(request)) break;
+  }
+  writer->WritesDone();
+  const grpc::Status status = writer->Finish();
+  return status.ok() || Say("ImportLedger", status.error_message());
+}
+
+bool MeasureScheduling(const std::shared_ptr<client::Endpoints>& endpoints,
+                       nlohmann::ordered_json* figures) {
   const int64_t before = ResidentKib(getpid());
   const absl::Time begun = absl::Now();
   sample::Scheduler scheduler(endpoints);
