@@ -24,11 +24,9 @@ std::shared_ptr<grpc::Channel> Uplink::OpenChannel(const Options& options) {
   // before the lease that placement keeps for the tracker expires.
   arguments.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, 30000);
   arguments.SetInt(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, 10000);
-  // When placement comes back, thousands of trackers connect at once. A handshake that waits for
-  // those of others should not be begun anew, and after failures a tracker should not wait for the
-  // two minutes that gRPC lets it wait.
-  arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, 30000);  // for how long an attempt may last
-  arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 20000);
+  // For how long an attempt to connect may last. When placement comes back, thousands of trackers
+  // connect at once, and a handshake that waits for those of others should not be begun anew.
+  arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, 30000);
   // Without this, channels to one target share a connection.
   arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
   // Placement limits the sizes of its messages by an option that the tracker does not know.
@@ -45,6 +43,7 @@ Uplink::Uplink(Options options, std::vector<Node*> nodes, Callbacks callbacks)
       callbacks_(std::move(callbacks)),
       counts_(std::make_unique<UplinkCounts>()),
       backoff_(options_.backoff, options_.seed),
+      failing_since_(BootClock::now()),
       random_(options_.seed) {
   MutexLock lock(&mutex_);
   ConnectLocked();
@@ -112,6 +111,8 @@ void Uplink::ConnectLocked() {
     options_.credentials = std::exchange(renewed_, nullptr);
     options_.channel = OpenChannel(options_);
   }
+  // The waits of the uplink are enough: those of the channel would come on top of them.
+  grpc::experimental::ChannelResetConnectionBackoff(options_.channel.get());
   session_ = std::make_unique<UplinkSession>(options_, nodes_, callbacks_, counts_.get(),
                                              [this](const UplinkEnd& end) { Ended(end); });
   session_->Start();
@@ -125,7 +126,10 @@ void Uplink::Ended(const UplinkEnd& end) {
     if (end.welcomed) failures_ = 0;
     // Only a session that lasted for a while resets the waits. A session that ended soon after its
     // Welcome does not.
-    if (end.welcomed && end.lasted) backoff_.Reset();
+    if (end.welcomed && end.lasted) {
+      backoff_.Reset();
+      failing_since_ = BootClock::now();
+    }
     // Of several failures in a row, logs the first and then every tenth one (T-199).
     counts_->away = counts_->away || !renewing_;
     logs = !stopping_ && (end.fenced || end.deleted || (!renewing_ && failures_++ % 10 == 0));
@@ -145,10 +149,15 @@ void Uplink::Ended(const UplinkEnd& end) {
     state_ = end.fenced ? State::kFenced : State::kDeleted;
   } else if (!stopping_) {
     waiting_ = true;
-    alarm_.Set(renewing_ ? std::chrono::milliseconds(0) : backoff_.Next(), [this] { Retry(); });
+    alarm_.Set(renewing_ ? std::chrono::milliseconds(0) : NextWait(), [this] { Retry(); });
   }
   renewing_ = false;
   changed_.NotifyAll();
+}
+
+std::chrono::milliseconds Uplink::NextWait() {
+  return backoff_.Next(
+      std::chrono::duration_cast<std::chrono::milliseconds>(BootClock::now() - failing_since_));
 }
 
 void Uplink::Retry() {

@@ -91,6 +91,7 @@ class Uplink {
   void ConnectLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // To be called by a session at its end. Destroys the session.
   void Ended(const UplinkEnd& end);
+  std::chrono::milliseconds NextWait() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Connects again, unless the uplink is being destroyed.
   void Retry();
 
@@ -106,6 +107,8 @@ class Uplink {
   std::string error_ ABSL_GUARDED_BY(mutex_);
   std::unique_ptr<UplinkSession> session_ ABSL_GUARDED_BY(mutex_);
   Backoff backoff_ ABSL_GUARDED_BY(mutex_);
+  // Since when sessions fail: the end of the last one that reset the waits.
+  MonotonicTime failing_since_ ABSL_GUARDED_BY(mutex_);
   Alarm alarm_ ABSL_GUARDED_BY(mutex_);
   bool waiting_ ABSL_GUARDED_BY(mutex_) = false;  // the alarm will call Retry()
   bool stopping_ ABSL_GUARDED_BY(mutex_) = false;

@@ -295,7 +295,7 @@ TEST(Backoff, SpreadsOverTheWholeSpan) {  // T-230
     Backoff backoff({}, seed);
     int64_t limit_ms = 1000;
     for (int attempt = 0; attempt < 10; ++attempt) {
-      const int64_t wait_ms = backoff.Next().count();
+      const int64_t wait_ms = backoff.Next(std::chrono::hours(1)).count();
       EXPECT_GE(wait_ms, 0);
       EXPECT_LE(wait_ms, limit_ms);
       if (attempt == 7) firsts.push_back(wait_ms);
@@ -310,9 +310,20 @@ TEST(Backoff, SpreadsOverTheWholeSpan) {  // T-230
 
 TEST(Backoff, BeginsAnewAfterASuccess) {
   Backoff backoff({}, 1);
-  for (int i = 0; i < 100; ++i) EXPECT_LE(backoff.Next().count(), 60000);
+  for (int i = 0; i < 100; ++i) EXPECT_LE(backoff.Next(std::chrono::hours(1)).count(), 60000);
   backoff.Reset();
-  EXPECT_LE(backoff.Next().count(), 1000);
+  EXPECT_LE(backoff.Next(std::chrono::hours(1)).count(), 1000);
+}
+
+// Of 10,000 trackers some draw five short waits in five seconds.
+TEST(Backoff, NoTrackerStaysAwayForMuchLongerThanPlacement) {  // T-230
+  constexpr std::chrono::milliseconds kAway(5000);
+  for (uint64_t seed = 0; seed < 10000; ++seed) {
+    Backoff backoff({}, seed);
+    std::chrono::milliseconds now(0);
+    while (now < kAway) now += backoff.Next(now);
+    EXPECT_LE(now, 3 * kAway) << seed;
+  }
 }
 
 }  // namespace
