@@ -196,12 +196,13 @@ bool Measurement::MeasureScheduler() {
   std::vector<std::string> command = {"/proc/self/exe", "scheduler", server_->address()};
   for (std::string& argument : e2e::CertificateArguments()) command.push_back(std::move(argument));
   const auto printed = tracker::RunCommand(command, absl::Seconds(settings_.limit_seconds));
-  if (printed.ok()) {
-    figures_.update(Figures::parse(*printed));
+  const Figures found = Figures::parse(printed.value_or(""), nullptr, /*allow_exceptions=*/false);
+  if (found.is_object()) {
+    figures_.update(found);
   } else {
     std::fprintf(stderr, "the scheduler: %s\n", printed.status().ToString().c_str());
   }
-  return printed.ok();
+  return found.is_object();
 }
 
 bool Measurement::Kill() {

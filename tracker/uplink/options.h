@@ -38,8 +38,7 @@ struct UplinkOptions {
   std::vector<Uuid> retired_node_uuids;
   absl::Time started_at;
   std::chrono::milliseconds heartbeat{10000};  // until placement's Welcome sets another interval
-  // How long to wait for placement's Welcome: longer than an attempt to connect may last.
-  std::chrono::milliseconds connect_patience{40000};
+  std::chrono::milliseconds connect_patience{10000};  // how long to wait for placement's Welcome
   // The largest size of a message by placement, and of the slices of one push together. With 64 KiB
   // for each of a thousand guests a push has 64 MiB.
   int received_bytes_max = 256 << 20;

@@ -35,7 +35,8 @@ class Candidates {
   Candidates(Candidates&&) = default;
   Candidates& operator=(Candidates&&) = default;
 
-  // The uuids of the roots, each once, that of the best candidate first. They live as long as this.
+  // The uuids of the roots, each once, that of the best candidate first. The texts live as long as
+  // this object, or as the one to which it is moved.
   const std::vector<absl::string_view>& roots() const { return roots_; }
 
   // The best candidate of a root. Nothing: no candidate has this root.
