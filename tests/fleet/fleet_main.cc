@@ -251,8 +251,12 @@ void AllowManyFiles() {
 // The subcommand `scheduler`: prints what it has measured.
 int RunScheduler(const std::string& address, const client::TlsSettings& tls) {
   const auto endpoints = client::Endpoints::Open({address}, tls);
+  if (!endpoints.ok()) {
+    std::fprintf(stderr, "the certificate: %s\n", endpoints.status().ToString().c_str());
+    return 1;
+  }
   Figures figures;
-  if (!endpoints.ok() || !MeasureScheduling(*endpoints, &figures)) return 1;
+  if (!MeasureScheduling(*endpoints, &figures)) return 1;
   std::printf("%s\n", figures.dump().c_str());
   return 0;
 }

@@ -9,8 +9,6 @@
 #include <utility>
 #include <vector>
 
-#include "absl/strings/str_cat.h"
-#include "absl/strings/str_format.h"
 #include "absl/time/clock.h"
 #include "berth/placement/v1/instance.grpc.pb.h"
 #include "berth/placement/v1/ledger.grpc.pb.h"

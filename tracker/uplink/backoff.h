@@ -3,8 +3,7 @@
 // Each wait is drawn at random between zero and a limit. The limit doubles with every failed
 // attempt, up to a cap, and is no longer than twice the time since the last success, unless that is
 // less than the first limit. So a tracker that happens to draw short waits does not stay away for much
-// longer than placement did.
-// The same seed gives the same waits. Not thread-safe.
+// longer than placement did. The same seed gives the same waits. Not thread-safe.
 #ifndef BERTH_TRACKER_UPLINK_BACKOFF_H_
 #define BERTH_TRACKER_UPLINK_BACKOFF_H_
 

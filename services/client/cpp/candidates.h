@@ -8,7 +8,6 @@
 #define BERTH_SERVICES_CLIENT_CPP_CANDIDATES_H_
 
 #include <optional>
-#include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
