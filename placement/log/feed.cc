@@ -54,19 +54,16 @@ absl::Status RevisionLost(Revision wanted, Revision there) {
 }
 
 void Feed::Append(const FeedBatchPtr& batch) {
-  {
-    MutexLock lock(&mutex_);
-    const Revision& last = batches_.empty() ? begin_ : batches_.back()->revision;
-    BERTH_CHECK(batch->revision > last && batch->revision.number == last.number + 1);
-    batches_.push_back(batch);
-    changes_ += batch->changes;
-    bytes_ += batch->bytes;
-    while (batches_.size() > 1 && (static_cast<int64_t>(batches_.size()) > limits_.batches ||
-                                   changes_ > limits_.changes || bytes_ > limits_.bytes)) {
-      DropOldest();
-    }
+  MutexLock lock(&mutex_);
+  const Revision& last = batches_.empty() ? begin_ : batches_.back()->revision;
+  BERTH_CHECK(batch->revision > last && batch->revision.number == last.number + 1);
+  batches_.push_back(batch);
+  changes_ += batch->changes;
+  bytes_ += batch->bytes;
+  while (batches_.size() > 1 && (static_cast<int64_t>(batches_.size()) > limits_.batches ||
+                                 changes_ > limits_.changes || bytes_ > limits_.bytes)) {
+    DropOldest();
   }
-  Wake();
 }
 
 void Feed::DropOldest() {

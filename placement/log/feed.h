@@ -68,8 +68,11 @@ class Feed {
  public:
   explicit Feed(const FeedLimits& limits) : limits_(limits) {}
 
-  // Appends `batch`. REQUIRES: its revision number is one more than that of the newest batch.
+  // Appends `batch`, and wakes nobody. REQUIRES: its revision number is one more than that of the
+  // newest batch.
   void Append(const FeedBatchPtr& batch);
+  // Wakes all subscribers. To be called after one or more calls of Append.
+  void Wake();
   // Forgets all batches and wakes all subscribers; the next batch will follow `revision`. Called
   // when the ledger has loaded its tables anew.
   void Restart(Revision revision);
@@ -80,15 +83,14 @@ class Feed {
   // - with kFailedPrecondition / REVISION_LOST, if another batch has the number of `revision`.
   absl::StatusOr<std::vector<FeedBatchPtr>> After(Revision revision, int batches_max) const;
 
-  // Calls `wake` after each Append and after each Restart. `wake` runs on the thread that appends,
-  // so it must be quick. It must not call Subscribe or Unsubscribe, nor take a lock that another
+  // Calls `wake` at each Wake and after each Restart, on the thread that calls them, so it must be
+  // quick. It must not call Subscribe or Unsubscribe, nor take a lock that another
   // thread may hold during a call of Subscribe or Unsubscribe. Returns a handle for Unsubscribe;
   // after Unsubscribe `wake` is not called any more.
   int64_t Subscribe(std::function<void()> wake);
   void Unsubscribe(int64_t handle);
 
  private:
-  void Wake();
   void DropOldest() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   const FeedLimits limits_;

@@ -48,7 +48,10 @@ absl::StatusOr<CaughtUp> ApplyRow(const LogRow& row, Publisher& publisher, int* 
   auto next = std::make_shared<State>(*newest);
   for (const LogCommand& command : commands) next->Apply(*command.changes);
   next->set_position(row.position);
-  if (publisher.Publish(*newest, std::move(next), commands)) ++*applied;
+  if (publisher.Publish(*newest, std::move(next), commands)) {
+    publisher.WakeFollowers();
+    ++*applied;
+  }
   return CaughtUp::kAll;
 }
 

@@ -69,6 +69,9 @@ class Publisher {
   // REQUIRES: `next` comes one revision after `base`; the published state is not older than `base`;
   // and no other batch of this history has the number.
   bool Publish(const State& base, StatePtr next, const std::vector<LogCommand>& commands);
+  // Wakes those who follow the feed. To be called after one or more calls of Publish: by the writer
+  // when it has given the answers, for whoever is woken takes a processor.
+  void WakeFollowers() { feed_.Wake(); }
   // Publishes `state`, which was loaded from the tables. Forgets all other states and the content
   // of the feed. Does nothing if the published state has a later revision than `state`.
   void Replace(StatePtr state);

@@ -40,6 +40,7 @@ void BatchEnds::Publish(Batch& batch, absl::Duration began) {
 void BatchEnds::AnswerCommitted(Batch& batch) {
   for (const std::unique_ptr<Batch>& proven : parts_.turns.TakeProven()) AnswerAll(*proven);
   AnswerAll(batch);
+  if (batch.writes()) parts_.publisher.WakeFollowers();
   parts_.options.Step(LedgerStep::kPublished);
 }
 

@@ -46,7 +46,8 @@ class BatchEnds {
   // time of the boot clock before the commit was sent.
   void Publish(Batch& batch, absl::Duration began);
   // Answers the commands of earlier batches that the commit of `batch` proves to be durable, then
-  // those of `batch`. REQUIRES: `batch` was committed and published; or it had nothing to write,
+  // those of `batch`. Wakes who follows the feed after that: on a busy machine the callers would else
+  // wait for the followers. REQUIRES: `batch` was committed and published; or it had nothing to write,
   // and no batch is unsettled (turns.h).
   void AnswerCommitted(Batch& batch);
   // Counts the commands of `batch` (Health), and answers those that have no answer yet.

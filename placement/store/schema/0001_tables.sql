@@ -45,12 +45,20 @@ CREATE TABLE epoch (
   began_at bigint NOT NULL
 );
 
--- Whether used[i] <= capacity[i] for every i. For up to eight classes the CHECK below compares the
--- elements itself, because a call of this function costs ten times as much; providers with more
--- classes are rare.
+-- Whether used[i] <= capacity[i] for every i. One expression compares up to eight elements: a loop
+-- costs ten times as much, and providers with more classes are rare. The expression is here and not
+-- in the CHECK below, because PostgreSQL reads the text of a CHECK anew for each statement: that took
+-- a fifth of the time of a claim.
 CREATE FUNCTION each_within(used bigint[], capacity bigint[]) RETURNS boolean
 LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE AS $$
 BEGIN
+  IF cardinality(used) <= 8 THEN
+    -- An element beyond the end of an array is null. A comparison with null refuses nothing.
+    RETURN coalesce(
+      used[1] <= capacity[1] AND used[2] <= capacity[2] AND used[3] <= capacity[3] AND used[4] <= capacity[4]
+        AND used[5] <= capacity[5] AND used[6] <= capacity[6] AND used[7] <= capacity[7] AND used[8] <= capacity[8],
+      true);
+  END IF;
   FOR i IN 1 .. cardinality(used) LOOP
     IF used[i] > capacity[i] THEN RETURN false; END IF;
   END LOOP;
@@ -80,12 +88,7 @@ CREATE TABLE provider (
   updated_at timestamptz NOT NULL,
   -- Checked at the end of the transaction, so that one batch may swap the names of two providers.
   CONSTRAINT provider_name UNIQUE (name) DEFERRABLE INITIALLY DEFERRED,
-  -- An element beyond the end of an array is null. A comparison with null does not fail the CHECK.
-  CONSTRAINT provider_used_fits CHECK (
-    overcommitted
-    OR used[1] <= capacity[1] AND used[2] <= capacity[2] AND used[3] <= capacity[3] AND used[4] <= capacity[4]
-      AND used[5] <= capacity[5] AND used[6] <= capacity[6] AND used[7] <= capacity[7] AND used[8] <= capacity[8]
-      AND (cardinality(used) <= 8 OR each_within(used, capacity))),
+  CONSTRAINT provider_used_fits CHECK (overcommitted OR each_within(used, capacity)),
   CONSTRAINT provider_arrays_match CHECK (
     cardinality(used) = cardinality(class) AND cardinality(capacity) = cardinality(class))
 ) WITH (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.1);

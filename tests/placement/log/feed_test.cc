@@ -118,9 +118,12 @@ TEST(Feed, WakesAllWhoSubscribed) {
 
   using Woken = std::map<std::string, int>;
   feed.Append(Batch(1));
+  EXPECT_EQ(woken, Woken());
+  feed.Wake();
   EXPECT_EQ(std::exchange(woken, {}), (Woken{{"first", 1}, {"second", 1}}));
   feed.Unsubscribe(first);
   feed.Append(Batch(2));
+  feed.Wake();
   EXPECT_EQ(std::exchange(woken, {}), (Woken{{"second", 1}}));
   feed.Restart({1, 9});
   EXPECT_EQ(std::exchange(woken, {}), (Woken{{"second", 1}}));
@@ -131,6 +134,7 @@ TEST(Feed, MayBeReadFromAWake) {
   std::vector<int64_t> seen;
   feed.Subscribe([&] { seen = NumbersAfter(feed, {0, 0}, 9); });
   feed.Append(Batch(1));
+  feed.Wake();
   EXPECT_EQ(seen, std::vector<int64_t>{1});
 }
 
@@ -158,7 +162,10 @@ TEST(Feed, ServesManyThreads) {
       alive.reset();
     }
   });
-  for (int64_t number = 1; number <= 3000; ++number) feed.Append(Batch(number));
+  for (int64_t number = 1; number <= 3000; ++number) {
+    feed.Append(Batch(number));
+    feed.Wake();
+  }
   stop = true;
   reader.join();
   subscriber.join();

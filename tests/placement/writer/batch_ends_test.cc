@@ -65,6 +65,21 @@ TEST_F(BatchEndsTest, ACommittedBatchIsPublishedAndThenAnswered) {
   EXPECT_EQ(Get(answers_[0]).status, absl::OkStatus());
 }
 
+TEST_F(BatchEndsTest, FollowersOfTheFeedAreWokenAfterTheAnswers) {
+  const std::unique_ptr<Batch> batch = Claims(1);
+  Commit(*batch);
+  int woken = 0;
+  publisher.feed().Subscribe([&] {
+    ++woken;
+    EXPECT_TRUE(Answered(answers_[0]));
+    EXPECT_EQ(publisher.Newest(), batch->next());
+  });
+  ends_.Publish(*batch, options.boot_clock());
+  EXPECT_EQ(woken, 0);
+  ends_.AnswerCommitted(*batch);
+  EXPECT_EQ(woken, 1);
+}
+
 TEST_F(BatchEndsTest, ALostBatchThatTheLogHasIsAnsweredAfterALaterCommit) {
   std::unique_ptr<Batch> batch = Claims(1);
   Commit(*batch);
