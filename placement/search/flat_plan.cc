@@ -11,8 +11,7 @@ bool FlatPlan::IsFor(const SearchPlan& plan) {
   return plan.groups.size() == 1 && !plan.slots_interact;
 }
 
-FlatPlan::FlatPlan(const SearchPlan& plan)
-    : group_(plan.groups.at(0)), slot_count_(static_cast<int>(plan.slots.size())) {
+FlatPlan::FlatPlan(const SearchPlan& plan) : slot_count_(static_cast<int>(plan.slots.size())) {
   // Search makes a flat plan only after it has asked IsFor.
   BERTH_CHECK(IsFor(plan));
   for (const Slot& slot : plan.slots) {
@@ -25,21 +24,15 @@ FlatPlan::FlatPlan(const SearchPlan& plan)
     candidate_.allocations.push_back(
         {ProviderId(), wanted.resource_class, static_cast<int32_t>(wanted.amount)});
   }
-  candidate_.mappings.push_back({group_.suffix, {ProviderId()}});
+  candidate_.mappings.push_back({plan.groups.at(0).suffix, {ProviderId()}});
 }
 
 // Charges as many steps to the budget as RootSearch would: one test of the provider and one choice
 // for each slot.
 bool FlatPlan::Fits(const Tree& tree, StepBudget& budget) const {
   budget.left -= slot_count_;
-  const ProviderConfig& provider = tree.config(0);
   for (const ClassAmount& wanted : amounts_) {
     if (!CanTake(tree, 0, wanted)) return false;
-  }
-  if ((group_.tree && provider.id != *group_.tree) || !HasOneOfEach(provider, group_.required) ||
-      !HasNoneOf(provider, group_.forbidden) || !IsInOneOfEach(provider, group_.member_of) ||
-      !IsInNoneOf(provider, group_.forbidden_aggregates)) {
-    return false;
   }
   budget.left -= slot_count_;
   return budget.left >= 0;

@@ -2,8 +2,7 @@
 //
 // The provider of such a tree serves the whole plan or nothing. FlatPlan finds the same candidates
 // as RootSearch with less work: in most fleets every host is one provider, and all candidates are
-// equal except for the id of that provider. Owned by one search; the plan must outlive the
-// FlatPlan.
+// equal except for the id of that provider. Owned by one search.
 #ifndef BERTH_PLACEMENT_SEARCH_FLAT_PLAN_H_
 #define BERTH_PLACEMENT_SEARCH_FLAT_PLAN_H_
 
@@ -24,14 +23,15 @@ class FlatPlan {
   explicit FlatPlan(const SearchPlan& plan);
 
   // Whether the only provider of `tree` serves the whole plan. If `budget` is spent, returns false.
-  // REQUIRES: `tree` has one provider, and the state has no sharing providers.
+  // REQUIRES: `tree` has one provider, the state has no sharing providers, and a RootScan that does
+  // not name one tree has returned the tree: for such a tree its marks are exact, so that traits and
+  // aggregates, which are elsewhere in memory, are not compared again.
   bool Fits(const Tree& tree, StepBudget& budget) const;
   // The candidate in which `provider` serves the whole plan. Valid until the next call of this
   // method.
   const Candidate& On(ProviderId provider);
 
  private:
-  const PlannedGroup& group_;
   const int slot_count_;
   std::vector<ClassAmount> amounts_;  // sorted by class
   Candidate candidate_;

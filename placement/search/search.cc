@@ -44,7 +44,7 @@ class Search {
         steps_{budget.steps_max},
         sharing_(state),
         scan_(state, plan, sharing_) {
-    if (sharing_.empty() && FlatPlan::IsFor(plan)) flat_.emplace(plan);
+    if (sharing_.empty() && !scan_.names_one_tree() && FlatPlan::IsFor(plan)) flat_.emplace(plan);
   }
   // Not copyable, because the searches under roots refer to steps_.
   Search(const Search&) = delete;
@@ -128,10 +128,11 @@ bool Search::Begin(const TreePtr& tree, RootSearch& search) {
 
 void Search::TakeFlat(const Tree& tree) {
   --steps_.left;
-  if (!RootIsAllowed(tree) || !flat_->Fits(tree, steps_)) return;
-  if (!NodeMayServe(state_, tree.root_id(), plan_.exclude_stale_roots)) return;
+  const ProviderId root = tree.root_id();
+  if (plan_.scope.without.contains(root) || IsForbiddenRoot(plan_.root, root)) return;  // P-178
+  if (!flat_->Fits(tree, steps_) || !NodeMayServe(state_, root, plan_.exclude_stale_roots)) return;
   const Tree* const trees[] = {&tree};
-  Found(flat_->On(tree.root_id()), trees);
+  Found(flat_->On(root), trees);
 }
 
 void Search::Found(const Candidate& candidate, absl::Span<const Tree* const> trees) {
