@@ -123,17 +123,33 @@ void Hosts::Refresh(const HostIndex::Touched& touched) {
   for (auto& [uuid, host] : hosts) host = HostOf(uuid, host.get());
   for (const std::string& uuid : touched.groups) groups.emplace_back(uuid, GroupOf(uuid));
   MutexLock lock(&mutex_);
+  for (const auto& [uuid, host] : hosts) {
+    if (host != nullptr) CountName(*host, 1);
+  }
   Exchange(&hosts, &hosts_);
+  for (const auto& [uuid, old] : hosts) {
+    if (old != nullptr) CountName(*old, -1);
+  }
   Exchange(&groups, &groups_);
   revision_ = view_->revision;
+}
+
+void Hosts::CountName(const HostView& host, int by) {
+  const auto name = names_.try_emplace({host.node->host(), host.node->name()}, 0).first;
+  const bool was_shared = name->second > 1;
+  name->second += by;
+  shared_names_ += (name->second > 1) - was_shared;
+  if (name->second == 0) names_.erase(name);
 }
 
 Hosts::Views Hosts::ViewsOf(const std::vector<absl::string_view>& root_uuids,
                             const std::string& group_uuid) const {
   Views views;
   Group group;
+  bool all_differ = true;
   {
     MutexLock lock(&mutex_);
+    all_differ = shared_names_ == 0;
     views.revision = revision_;
     views.hosts.reserve(root_uuids.size());
     for (const absl::string_view uuid : root_uuids) {
@@ -145,11 +161,11 @@ Hosts::Views Hosts::ViewsOf(const std::vector<absl::string_view>& root_uuids,
   }
   if (group != nullptr) views.group = *group;
   absl::flat_hash_set<std::pair<absl::string_view, absl::string_view>> seen;
-  seen.reserve(views.hosts.size());
   std::vector<Host> hosts;
   hosts.reserve(views.hosts.size());
   for (Host& host : views.hosts) {
-    const bool is_first = seen.emplace(host->node->host(), host->node->name()).second;
+    const bool is_first =
+        all_differ || seen.emplace(host->node->host(), host->node->name()).second;
     if (host->service == nullptr) {
       views.warnings.push_back(absl::StrCat(NameOf(*host), " has no service"));
     } else if (!is_first) {

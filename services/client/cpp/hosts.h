@@ -88,6 +88,8 @@ class Hosts {
   Group GroupOf(const std::string& group_uuid) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(writers_);
   // Makes what is touched anew.
   void Refresh(const HostIndex::Touched& touched) ABSL_EXCLUSIVE_LOCKS_REQUIRED(writers_);
+  // `by` is 1 when a host is taken up, and -1 when it is given up.
+  void CountName(const HostView& host, int by) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   Mutex writers_;  // held during a change; readers do not wait for it
   HostIndex index_ ABSL_GUARDED_BY(writers_);
@@ -99,6 +101,9 @@ class Hosts {
   mutable Mutex mutex_;  // held while pointers are copied or exchanged
   pb::Revision revision_ ABSL_GUARDED_BY(mutex_);
   absl::flat_hash_map<std::string, Host> hosts_ ABSL_GUARDED_BY(mutex_);  // by node
+  // How many of hosts_ have this host and name; and how many names are those of several.
+  absl::flat_hash_map<std::pair<std::string, std::string>, int> names_ ABSL_GUARDED_BY(mutex_);
+  int shared_names_ ABSL_GUARDED_BY(mutex_) = 0;
   absl::flat_hash_map<std::string, Group> groups_ ABSL_GUARDED_BY(mutex_);
 };
 
