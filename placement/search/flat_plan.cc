@@ -29,11 +29,10 @@ FlatPlan::FlatPlan(const SearchPlan& plan) : slot_count_(static_cast<int>(plan.s
 
 // Charges as many steps to the budget as RootSearch would: one test of the provider and one choice
 // for each slot.
-bool FlatPlan::Fits(const Tree& tree, StepBudget& budget) const {
+bool FlatPlan::Fits(const Tree& tree, bool certainly, StepBudget& budget) const {
   budget.left -= slot_count_;
-  for (const ClassAmount& wanted : amounts_) {
-    if (!CanTake(tree, 0, wanted)) return false;
-  }
+  const auto can_take = [&tree](const ClassAmount& wanted) { return CanTake(tree, 0, wanted); };
+  if (!certainly && !std::all_of(amounts_.begin(), amounts_.end(), can_take)) return false;
   budget.left -= slot_count_;
   return budget.left >= 0;
 }

@@ -23,10 +23,11 @@ class FlatPlan {
   explicit FlatPlan(const SearchPlan& plan);
 
   // Whether the only provider of `tree` serves the whole plan. If `budget` is spent, returns false.
-  // REQUIRES: `tree` has one provider, the state has no sharing providers, and a RootScan that does
-  // not name one tree has returned the tree: for such a tree its marks are exact, so that traits and
-  // aggregates, which are elsewhere in memory, are not compared again.
-  bool Fits(const Tree& tree, StepBudget& budget) const;
+  // `certainly`: RootScan::certainly_fits, so that only the budget counts. REQUIRES: `tree` has one
+  // provider, the state has no sharing providers, and a RootScan that does not name one tree has
+  // returned the tree: for such a tree its marks are exact, so that traits and aggregates, which are
+  // elsewhere in memory, are not compared again.
+  bool Fits(const Tree& tree, bool certainly, StepBudget& budget) const;
   // The candidate in which `provider` serves the whole plan. Valid until the next call of this
   // method.
   const Candidate& On(ProviderId provider);

@@ -166,14 +166,19 @@ const TreePtr* RootScan::Next() {
 // A tree of one provider consists of four blocks of memory, each with a pointer to the next block.
 // After many claims the blocks are far apart. Waiting for four cache misses in a row would take
 // longer than all other work on the tree. So the first block is prefetched 16 trees ahead. Each
-// further block is prefetched 4 trees later, when the block with the pointer to it has arrived.
+// further block is prefetched 4 trees later, when the block with the pointer to it has arrived. Of a
+// tree under which the plan certainly fits only the first one is needed.
 void RootScan::FetchAhead(const RootChunk& chunk, size_t tree) const {
   const auto ahead = [&](size_t distance) -> const Tree* {
     const size_t at = tree + distance;
-    return at < chunk.ids.size() && may_fit_[at] ? chunk.trees[static_cast<int>(at)].get()
-                                                 : nullptr;
+    return at < chunk.ids.size() && may_fit_[at] && !certain_[at]
+               ? chunk.trees[static_cast<int>(at)].get()
+               : nullptr;
   };
-  if (const Tree* const own = ahead(16)) Fetch(own, sizeof(Tree));
+  constexpr size_t kFirst = 16;
+  if (tree + kFirst < chunk.ids.size() && may_fit_[tree + kFirst]) {
+    Fetch(chunk.trees[static_cast<int>(tree + kFirst)].get(), sizeof(Tree));
+  }
   if (const Tree* const shape = ahead(12)) Fetch(shape->shape.get(), sizeof(TreeShape));
   if (const Tree* const root = ahead(8)) Fetch(&root->config(0), sizeof(ProviderConfig));
   if (const Tree* const rows = ahead(4)) {
@@ -211,6 +216,10 @@ void RootScan::Sift(const RootChunk& chunk) {
   SiftByMarks(*chunk.marks);
   if (may_fit_.any()) SiftByAmounts(chunk);
   if (may_fit_.none()) at_ = chunk.ids.size();
+  certain_ = may_fit_ & chunk.marks->single;
+  for (const ClassId resource_class : plan_.classes) {
+    certain_ &= ~chunk.marks->coarse.Find(resource_class);
+  }
 }
 
 void RootScan::SiftByMarks(const RootMarks& marks) {

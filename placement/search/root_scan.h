@@ -24,6 +24,10 @@ class RootScan {
 
   // The next tree that the plan may fit under, or null at the end.
   const TreePtr* Next();
+  // Whether the plan's only group certainly fits on the tree that Next returned last: the tree has
+  // one provider, for which columns and marks are exact. False does not mean that it does not fit.
+  // REQUIRES: the plan has one group, and the state has no sharing providers.
+  bool certainly_fits() const { return !only_given_ && certain_[at_ - 1]; }
   // The next chunk with a tree that the plan may fit under, or null at the end. Sets `may_fit` to
   // all such trees of the chunk. Passes over chunks for which `is_wanted` returns false. REQUIRES:
   // not names_one_tree(), and Next was never called.
@@ -71,6 +75,7 @@ class RootScan {
   bool sifted_ = false;  // may_fit_ is set for this chunk, or the only tree was returned
   size_t at_ = 0;        // index of the next tree in the chunk
   RootSet may_fit_;
+  RootSet certain_;  // those of may_fit_ for which certainly_fits is true
 };
 
 }  // namespace berth::placement

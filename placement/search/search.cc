@@ -130,7 +130,8 @@ void Search::TakeFlat(const Tree& tree) {
   --steps_.left;
   const ProviderId root = tree.root_id();
   if (plan_.scope.without.contains(root) || IsForbiddenRoot(plan_.root, root)) return;  // P-178
-  if (!flat_->Fits(tree, steps_) || !NodeMayServe(state_, root, plan_.exclude_stale_roots)) return;
+  if (!flat_->Fits(tree, scan_.certainly_fits(), steps_)) return;
+  if (!NodeMayServe(state_, root, plan_.exclude_stale_roots)) return;
   const Tree* const trees[] = {&tree};
   Found(flat_->On(root), trees);
 }

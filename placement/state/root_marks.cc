@@ -72,10 +72,12 @@ void MarkTable<Key>::Erase(int at) {
 
 template class MarkTable<TraitId>;
 template class MarkTable<AggregateId>;
+template class MarkTable<ClassId>;
 
 void RootMarks::Insert(int at, const Tree& tree) {
   traits.Insert(at);
   aggregates.Insert(at);
+  coarse.Insert(at);
   root_traits.Insert(at);
   single = WithRoomAt(single, at);
   Add(at, tree);
@@ -84,16 +86,19 @@ void RootMarks::Insert(int at, const Tree& tree) {
 void RootMarks::Replace(int at, const Tree& tree) {
   traits.Clear(at);
   aggregates.Clear(at);
+  coarse.Clear(at);
   root_traits.Clear(at);
   Add(at, tree);
   traits.DropEmpty();
   aggregates.DropEmpty();
+  coarse.DropEmpty();
   root_traits.DropEmpty();
 }
 
 void RootMarks::Erase(int at) {
   traits.Erase(at);
   aggregates.Erase(at);
+  coarse.Erase(at);
   root_traits.Erase(at);
   single = Without(single, at);
 }
@@ -105,14 +110,20 @@ void RootMarks::Add(int at, const Tree& tree) {
   }
   std::vector<TraitId> its_traits;
   std::vector<AggregateId> its_aggregates;
+  std::vector<ClassId> its_coarse;
   for (int position = 0; position < tree.size(); ++position) {
     const ProviderConfig& provider = tree.config(position);
     its_traits.insert(its_traits.end(), provider.traits.begin(), provider.traits.end());
     its_aggregates.insert(its_aggregates.end(), provider.aggregates.begin(),
                           provider.aggregates.end());
+    for (const InventoryRow& row : provider.inventories) {
+      const bool any_amount = row.inventory.min_unit <= 1 && row.inventory.step_size <= 1;
+      if (!any_amount) its_coarse.push_back(row.resource_class);
+    }
   }
   traits.Add(std::move(its_traits), at);
   aggregates.Add(std::move(its_aggregates), at);
+  coarse.Add(std::move(its_coarse), at);
 }
 
 }  // namespace berth::placement

@@ -54,6 +54,9 @@ struct RootMarks {
   MarkTable<AggregateId> aggregates;
   // The trees that have one provider only. For such a tree `traits` tells the traits of its root.
   RootSet single;
+  // The trees with an inventory of the class of which not every amount up to max_unit can be taken,
+  // because of its min_unit or step_size.
+  MarkTable<ClassId> coarse;
   // The trees of several providers whose root has the trait. `traits` only tells that some provider
   // of the tree has it.
   MarkTable<TraitId> root_traits;

@@ -115,6 +115,7 @@ TreePtr MakeTree(std::vector<Provider> providers) {
     shape->configs.push_back(std::move(provider.config));
   }
   shape->first_row.push_back(static_cast<int32_t>(tree.used.size()));
+  tree.root = shape->configs.front()->id;
   tree.shape = std::move(shape);
   return TreePtr::Make(std::move(tree));
 }

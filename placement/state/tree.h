@@ -11,6 +11,7 @@
 //   2. Siblings are in order of their ids, so that equal trees are equal vectors.
 //   3. parent_of[i] < i for i > 0, and the subtree of i is [i, end_of[i]).
 //   4. used[first_row[i] + r] belongs to row r of configs[i]->inventories.
+//   5. root is the id of configs[0].
 #ifndef BERTH_PLACEMENT_STATE_TREE_H_
 #define BERTH_PLACEMENT_STATE_TREE_H_
 
@@ -39,20 +40,22 @@ struct TreeShape {
   absl::InlinedVector<std::pair<ProviderId, int32_t>, 1> by_id;  // sorted
 };
 
+// What a search needs of every tree is here, so that it need not look at the shape.
 struct Tree {
   std::shared_ptr<const TreeShape> shape;
+  ProviderId root;
   absl::InlinedVector<Amount, 3> used;
   absl::InlinedVector<Generation, 1> allocation_generations;  // by position
   // By position: the consumers that hold something on the provider.
   absl::InlinedVector<ConsumerSet, 1> consumers;
 
-  int size() const { return static_cast<int>(shape->configs.size()); }
+  int size() const { return static_cast<int>(allocation_generations.size()); }
   // The compiler does not inline it by itself everywhere, and a search calls it for every tree.
   ABSL_ATTRIBUTE_ALWAYS_INLINE const ProviderConfig& config(int position) const {
     return *shape->configs[position];
   }
   Amount used_of(int position, int row) const { return used[shape->first_row[position] + row]; }
-  ProviderId root_id() const { return shape->configs.front()->id; }
+  ProviderId root_id() const { return root; }
   // The position of `id`, or -1.
   int Find(ProviderId id) const;
   // Whether the provider at `ancestor` is the provider at `position` or above it.

@@ -153,7 +153,8 @@ void CandidateTableWriter::Uuids() {
   if (trees_.empty()) return;
   writer_.Head(pb::CandidateTable::kProviderUuidsFieldNumber, kIdBytes * provider_count_);
   for (const Tree* tree : trees_) {
-    for (int position = 0; position < tree->size(); ++position) {
+    writer_.RawId(tree->root_id().uuid);
+    for (int position = 1; position < tree->size(); ++position) {
       writer_.RawId(tree->config(position).id.uuid);
     }
   }

@@ -27,6 +27,8 @@ TreePtr DrawTree(uint64_t number, std::mt19937_64& random) {
       if (random() % 2 == 0) continue;
       InventoryRow row{.resource_class = resource_class, .inventory = {.total = 100}};
       row.inventory.max_unit = 30 + static_cast<Amount>(random() % 100);
+      row.inventory.min_unit = random() % 8 == 0 ? 2 : 1;
+      row.inventory.step_size = random() % 8 == 0 ? 2 : 1;
       row.capacity = random() % 5 == 0 ? kAmountMax * 4 : 100;
       config.inventories.push_back(row);
       provider.used.push_back(static_cast<Amount>(random() % 120));
@@ -70,6 +72,17 @@ bool Offers(const Tree& tree, ClassId resource_class) {
 
 using TreeModel = std::map<ProviderId, TreePtr>;
 
+bool IsCoarse(const Tree& tree, ClassId resource_class) {
+  bool coarse = false;
+  for (int position = 0; position < tree.size(); ++position) {
+    for (const InventoryRow& row : tree.config(position).inventories) {
+      coarse |= row.resource_class == resource_class &&
+                (row.inventory.min_unit > 1 || row.inventory.step_size > 1);
+    }
+  }
+  return coarse;
+}
+
 void ExpectSame(const Roots& roots, const TreeModel& model) {
   ASSERT_EQ(roots.size(), static_cast<int64_t>(model.size()));
   auto expected = model.begin();
@@ -88,6 +101,8 @@ void ExpectSame(const Roots& roots, const TreeModel& model) {
                   FreeMax(*expected->second, resource_class));
         ASSERT_EQ(column == chunk->columns.end() ? 0 : column->free->share[at],
                   FreeShare(*expected->second, resource_class));
+        ASSERT_EQ(chunk->marks->coarse.Find(resource_class)[at],
+                  IsCoarse(*expected->second, resource_class));
         ASSERT_EQ(FreeShareOf(*expected->second, resource_class),
                   FreeShare(*expected->second, resource_class));
       }
