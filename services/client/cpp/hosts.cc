@@ -164,8 +164,7 @@ Hosts::Views Hosts::ViewsOf(const std::vector<absl::string_view>& root_uuids,
   std::vector<Host> hosts;
   hosts.reserve(views.hosts.size());
   for (Host& host : views.hosts) {
-    const bool is_first =
-        all_differ || seen.emplace(host->node->host(), host->node->name()).second;
+    const bool is_first = all_differ || seen.emplace(host->node->host(), host->node->name()).second;
     if (host->service == nullptr) {
       views.warnings.push_back(absl::StrCat(NameOf(*host), " has no service"));
     } else if (!is_first) {
