@@ -25,8 +25,7 @@ BEGIN
   SELECT l.revision, l.batch_id INTO head FROM log l ORDER BY l.revision DESC LIMIT 1;
   IF NOT FOUND OR head.revision <> base OR head.batch_id <> batch THEN RETURN false; END IF;
   IF cardinality(actors) = 0 THEN RETURN true; END IF;
-  PERFORM FROM (SELECT unnest(actors) AS actor, unnest(request_ids) AS request_id) AS u
-  JOIN request r ON r.actor = u.actor COLLATE "C" AND r.request_id = u.request_id COLLATE "C";
+  PERFORM FROM find_requests(actors, request_ids);
   RETURN NOT FOUND;
 END $$;
 
