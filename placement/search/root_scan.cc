@@ -216,6 +216,7 @@ void RootScan::Sift(const RootChunk& chunk) {
   SiftByMarks(*chunk.marks);
   if (may_fit_.any()) SiftByAmounts(chunk);
   if (may_fit_.none()) at_ = chunk.ids.size();
+  if (!tells_certain_) return;
   certain_ = may_fit_ & chunk.marks->single;
   for (const ClassId resource_class : plan_.classes) {
     certain_ &= ~chunk.marks->coarse.Find(resource_class);

@@ -24,9 +24,11 @@ class RootScan {
 
   // The next tree that the plan may fit under, or null at the end.
   const TreePtr* Next();
-  // Whether the plan's only group certainly fits on the tree that Next returned last: the tree has
-  // one provider, for which columns and marks are exact. False does not mean that it does not fit.
-  // REQUIRES: the plan has one group, and the state has no sharing providers.
+  // To be called before Next if the plan has one group and the state has no sharing providers: trees
+  // that certainly fit are then told, and of their memory only the first block is prefetched.
+  void TellCertain() { tells_certain_ = true; }
+  // Whether the plan certainly fits on the tree that Next returned last: the tree has one provider,
+  // for which columns and marks are exact. False does not mean that it does not fit.
   bool certainly_fits() const { return !only_given_ && certain_[at_ - 1]; }
   // The next chunk with a tree that the plan may fit under, or null at the end. Sets `may_fit` to
   // all such trees of the chunk. Passes over chunks for which `is_wanted` returns false. REQUIRES:
@@ -75,6 +77,7 @@ class RootScan {
   bool sifted_ = false;  // may_fit_ is set for this chunk, or the only tree was returned
   size_t at_ = 0;        // index of the next tree in the chunk
   RootSet may_fit_;
+  bool tells_certain_ = false;
   RootSet certain_;  // those of may_fit_ for which certainly_fits is true
 };
 

@@ -44,7 +44,9 @@ class Search {
         steps_{budget.steps_max},
         sharing_(state),
         scan_(state, plan, sharing_) {
-    if (sharing_.empty() && !scan_.names_one_tree() && FlatPlan::IsFor(plan)) flat_.emplace(plan);
+    if (!sharing_.empty() || scan_.names_one_tree() || !FlatPlan::IsFor(plan)) return;
+    flat_.emplace(plan);
+    scan_.TellCertain();
   }
   // Not copyable, because the searches under roots refer to steps_.
   Search(const Search&) = delete;
