@@ -84,9 +84,9 @@ class Feed {
   absl::StatusOr<std::vector<FeedBatchPtr>> After(Revision revision, int batches_max) const;
 
   // Calls `wake` at each Wake and after each Restart, on the thread that calls them, so it must be
-  // quick. It must not call Subscribe or Unsubscribe, nor take a lock that another
-  // thread may hold during a call of Subscribe or Unsubscribe. Returns a handle for Unsubscribe;
-  // after Unsubscribe `wake` is not called any more.
+  // quick. It must not call Subscribe or Unsubscribe, nor take a lock that another thread may hold
+  // during a call of Subscribe or Unsubscribe. Returns a handle for Unsubscribe; after Unsubscribe
+  // `wake` is not called any more.
   int64_t Subscribe(std::function<void()> wake);
   void Unsubscribe(int64_t handle);
 

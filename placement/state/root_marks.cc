@@ -9,6 +9,15 @@ namespace {
 // The trees with an index less than `at`.
 RootSet Before(int at) { return ~RootSet() >> (kChunkRootsMax - at); }
 
+// Calls `change` with each table.
+template <typename Change>
+void ForEachTable(RootMarks& marks, Change change) {
+  change(marks.traits);
+  change(marks.aggregates);
+  change(marks.coarse);
+  change(marks.root_traits);
+}
+
 }  // namespace
 
 RootSet WithRoomAt(const RootSet& roots, int at) {
@@ -75,31 +84,19 @@ template class MarkTable<AggregateId>;
 template class MarkTable<ClassId>;
 
 void RootMarks::Insert(int at, const Tree& tree) {
-  traits.Insert(at);
-  aggregates.Insert(at);
-  coarse.Insert(at);
-  root_traits.Insert(at);
+  ForEachTable(*this, [at](auto& table) { table.Insert(at); });
   single = WithRoomAt(single, at);
   Add(at, tree);
 }
 
 void RootMarks::Replace(int at, const Tree& tree) {
-  traits.Clear(at);
-  aggregates.Clear(at);
-  coarse.Clear(at);
-  root_traits.Clear(at);
+  ForEachTable(*this, [at](auto& table) { table.Clear(at); });
   Add(at, tree);
-  traits.DropEmpty();
-  aggregates.DropEmpty();
-  coarse.DropEmpty();
-  root_traits.DropEmpty();
+  ForEachTable(*this, [](auto& table) { table.DropEmpty(); });
 }
 
 void RootMarks::Erase(int at) {
-  traits.Erase(at);
-  aggregates.Erase(at);
-  coarse.Erase(at);
-  root_traits.Erase(at);
+  ForEachTable(*this, [at](auto& table) { table.Erase(at); });
   single = Without(single, at);
 }
 

@@ -48,7 +48,7 @@ CREATE TABLE epoch (
 -- Whether used[i] <= capacity[i] for every i. One expression compares up to eight elements: a loop
 -- costs ten times as much, and providers with more classes are rare. The expression is here and not
 -- in the CHECK below, because PostgreSQL reads the text of a CHECK anew for each statement: that took
--- a fifth of the time of a claim.
+-- a fifth of the time of a claim's statement.
 CREATE FUNCTION each_within(used bigint[], capacity bigint[]) RETURNS boolean
 LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE AS $$
 BEGIN

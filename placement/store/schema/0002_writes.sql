@@ -3,7 +3,7 @@
 -- disagree, and the batch writes nothing. These functions contain no rules.
 --
 -- The arrays become rows in a SELECT list. As a table, FROM unnest(a, b), PostgreSQL would first copy
--- the rows into a store that it makes for each statement: a claim then took a third longer.
+-- the rows into a store that it makes for each statement: that of a claim then took a third longer.
 
 CREATE FUNCTION expect_rows(what text, wanted bigint, met bigint) RETURNS void
 LANGUAGE plpgsql AS $$

@@ -48,9 +48,13 @@ TEST_F(LongRoadTest, ABatchIsDecidedOnTheNewestRowOfTheLog) {
     LedgerRunner other(OptionsFor(url));
     for (int i = 11; i <= 13; ++i) other.Must(Claim(i, {1}, 33));
   }
+  int woken = 0;
+  publisher.feed().Subscribe([&woken] { ++woken; });
   EXPECT_EQ(ReasonOf(Get(Take(2))), "CAPACITY_EXCEEDED");
   EXPECT_EQ(health.followed_rows, 3);
+  EXPECT_EQ(woken, 3);  // who follows the feed hears of the rows of others, too
   EXPECT_EQ(Get(Take(1)).status, absl::OkStatus());
+  EXPECT_EQ(woken, 4);
   EXPECT_EQ(UsedOf(*publisher.Newest(), 1), 100);
 }
 
