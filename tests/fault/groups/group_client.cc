@@ -82,7 +82,7 @@ void GroupClient::Run() {
   const GroupPlan& plan = work_->plan;
   while (!HasToStop() && absl::Now() < plan.until) {
     const int64_t number = work_->progress->next++;
-    if (number >= plan.members) return;
+    if (number >= plan.members || !AwaitTurn(number)) return;
     Member member;
     // The members of a group are taken one after the other, so that many clients have the same one.
     const auto of_group = plan.members / static_cast<int64_t>(plan.groups.size());
@@ -94,6 +94,14 @@ void GroupClient::Run() {
     ++work_->progress->settled;
     if (Chance(10)) Connect();
   }
+}
+
+bool GroupClient::AwaitTurn(int64_t number) const {
+  while (number >= work_->progress->allowed) {
+    if (HasToStop() || absl::Now() >= work_->plan.until) return false;
+    absl::SleepFor(kGroupAgainAfter);
+  }
+  return true;
 }
 
 bool GroupClient::Read(const std::string& method, const Message& request, Message* response) {

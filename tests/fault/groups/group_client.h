@@ -48,6 +48,8 @@ class GroupClient {
   };
 
   bool HasToStop() const { return work_->progress->stop; }
+  // Waits until a scheduler may begin with this member. False if schedulers end first.
+  bool AwaitTurn(int64_t number) const;
   bool Chance(int percent) { return static_cast<int>(random_() % 100) < percent; }
   void Place(Member* member);
   void Move(Member* member);

@@ -50,6 +50,8 @@ namespace pb = ::berth::placement::v1;
 constexpr int64_t kMembersOfGroup = 10;
 constexpr int64_t kVcpus = 14;  // of each host; ten members a host on average, so some get full
 constexpr int64_t kMembersOfKillMax = 60;  // that are settled between two kills, or 20 more
+// With which schedulers may begin until the kill is over: fast ones wait, so that there are enough kills.
+constexpr int64_t kMembersPastKill = 40;
 constexpr absl::Duration kGroupsRunMax = absl::Minutes(8);
 constexpr absl::Duration kProgressMax = absl::Minutes(1);
 constexpr absl::Duration kEndMax = absl::Seconds(30);
@@ -141,6 +143,7 @@ class GroupKill : public ::testing::Test {
     const int64_t step = std::min(plan_.members / 12, kMembersOfKillMax);
     for (int which = 0; progress_->settled < plan_.members; which = 1 - which) {
       const int64_t goal = progress_->settled + step + static_cast<int64_t>(random_() % 20);
+      progress_->allowed = goal + kMembersPastKill;
       ASSERT_NO_FATAL_FAILURE(AwaitSettled(std::min(goal, plan_.members)));
       const std::vector<int> killed =
           random_() % 4 == 0 ? std::vector<int>{which, 1 - which} : std::vector<int>{which};

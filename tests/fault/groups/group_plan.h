@@ -43,6 +43,7 @@ GroupPlan ReadPlan(const std::string& path);
 // Zero at first. Thread-safe, across processes too.
 struct GroupCounts {
   std::atomic<int64_t> next;     // members that a scheduler has taken, or more at the end
+  std::atomic<int64_t> allowed;  // members that schedulers may begin with now
   std::atomic<int64_t> settled;  // members with which a scheduler is done
   std::atomic<bool> stop;        // schedulers have to end
 };
