@@ -15,6 +15,10 @@ namespace {
 constexpr size_t kRecentMax = 8;
 // At most this many old states wait for FreeOld.
 constexpr size_t kOldMax = 32;
+// Of a step of Expire, so that it keeps nobody from the lock for long.
+constexpr int kLookedAtMax = 1000;
+// Of a step of Expire. Who asks again at once cannot make more than this of each step.
+constexpr int kRefusedMax = 10;
 
 absl::Status NotReached() {
   return Refuse(
@@ -82,10 +86,12 @@ void Publisher::AwaitRevision(Revision minimum, BootTime deadline, ReadingCall c
 }
 
 void Publisher::Expire(BootTime now) {
+  std::vector<WaitingRoom::Call> refused;
   std::vector<WaitingRoom::Call> calls;
   {
     const MutexLock lock(&waiting_);
-    calls = room_.TakeAny([now](const WaitingRoom::Waiter& waiter) {
+    refused = room_.ClearYard(kRefusedMax);
+    calls = room_.TakeSome(kLookedAtMax, [now](const WaitingRoom::Waiter& waiter) {
       std::optional<WaitingRoom::Answer> answer;
       if (waiter.call.cancelled && *waiter.call.cancelled) {
         answer = absl::CancelledError("the caller has gone");
@@ -95,6 +101,7 @@ void Publisher::Expire(BootTime now) {
       return answer;
     });
   }
+  Post(std::move(refused));
   Post(std::move(calls));
 }
 

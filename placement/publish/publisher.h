@@ -55,8 +55,9 @@ class Publisher {
   StatePtr Recent(Revision revision) const;
   void AwaitRevision(Revision minimum, BootTime deadline, ReadingCall call,
                      absl::AnyInvocable<void(absl::StatusOr<StatePtr>)> ready);
-  // Refuses the waiting readers whose call was cancelled, with kCancelled, and those whose deadline
-  // is `now` or earlier, with REVISION_NOT_REACHED.
+  // A step: refuses ten of the readers who wait in the yard (WaitingRoom), looks at 1,000 readers,
+  // the next time at those after them, and refuses who of these was cancelled, with kCancelled, or
+  // has a deadline of `now` or earlier, with REVISION_NOT_REACHED.
   void Expire(BootTime now);
   // Gives up the states that are no longer recent (Recent). The writer's thread must not call this,
   // because to free a state may take long.

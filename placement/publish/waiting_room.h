@@ -1,13 +1,17 @@
 // WaitingRoom: the readers who wait until the published state has reached a revision.
 //
 // Each owner has a share of the room, so that one caller who asks for revisions of the future
-// cannot fill it. While much of the room is free, an owner may use more. Not thread-safe.
+// cannot fill it. While much of the room is free, an owner may use more. Who is above that waits in
+// the yard: he gets his answer if it comes soon, and else is refused when it is his turn. To refuse
+// him at once would cost more than to let him wait, because many callers ask again at once.
+// Not thread-safe.
 #ifndef BERTH_PLACEMENT_PUBLISH_WAITING_ROOM_H_
 #define BERTH_PLACEMENT_PUBLISH_WAITING_ROOM_H_
 
 #include <atomic>
 #include <cstddef>
 #include <functional>
+#include <list>
 #include <map>
 #include <memory>
 #include <optional>
@@ -43,30 +47,48 @@ class WaitingRoom {
   using AnswerFor = absl::FunctionRef<std::optional<Answer>(const Waiter&)>;
   using Call = absl::AnyInvocable<void()>;
 
-  // At most `waiters_max` readers wait. An owner may have as many of them as half of the free places,
-  // or its share if that is more: a tenth of all places, but at least one.
+  // At most `waiters_max` readers wait in the room, and as many in the yard. An owner may have as
+  // many in the room as half of the free places, or its share if that is more: a tenth of all
+  // places, but at least one.
   explicit WaitingRoom(int waiters_max);
 
   // Lets a reader wait, and takes it from `*waiter`. Refuses, and leaves `*waiter` as it is:
-  //   kUnavailable  OVERLOADED: the share of its owner is used up
+  //   kUnavailable  OVERLOADED: the share of its owner is used up, and the yard is full
   //   kUnavailable  TOO_MANY_WAIT: the room is full
   absl::Status Admit(Waiter* waiter);
 
   // Ask `answer_for` about waiters, take out those that get an answer, and return the calls that
   // give these answers. TakeUpTo asks about the waiters whose `minimum` is `revision` or earlier,
-  // and does not look at the others; TakeAny asks about all.
+  // and does not look at the others; TakeAny asks about all; TakeSome asks about `count` of them,
+  // and the next time about those after them, so that it comes to each.
   std::vector<Call> TakeUpTo(Revision revision, AnswerFor answer_for);
   std::vector<Call> TakeAny(AnswerFor answer_for);
+  std::vector<Call> TakeSome(int count, AnswerFor answer_for);
+  // Those who have waited in the yard for longest, `count` at most, come into the room if their
+  // owner may have more in it now. The others leave, with OVERLOADED: returns the calls that say so.
+  std::vector<Call> ClearYard(int count);
 
  private:
-  using Waiters = std::multimap<Revision, Waiter>;
+  struct Place;
+  using Waiters = std::multimap<Revision, Place>;
+  using Yard = std::list<Waiters::iterator>;
+  struct Place {
+    Waiter waiter;
+    std::optional<Yard::iterator> in_yard;  // none: in the room
+  };
 
-  std::vector<Call> Take(Waiters::iterator end, AnswerFor answer_for);
+  size_t FreePlaces() const { return waiters_max_ - (waiters_.size() - yard_.size()); }
+  // Whether the owner has as many in the room as it may.
+  bool UsesItsShare(const std::string& owner) const;
+  // Asks about one waiter. Adds to `calls` and takes it out if it gets an answer. Returns the next.
+  Waiters::iterator Ask(Waiters::iterator at, AnswerFor answer_for, std::vector<Call>* calls);
 
   const size_t waiters_max_;
   const size_t share_;
-  Waiters waiters_;                       // by `minimum`
-  std::map<std::string, size_t> counts_;  // of those that wait, by owner
+  Waiters waiters_;                       // by `minimum`; those in the yard, too
+  Waiters::iterator next_;                // for TakeSome
+  Yard yard_;                             // the oldest first
+  std::map<std::string, size_t> counts_;  // of those in the room, by owner
 };
 
 }  // namespace berth::placement

@@ -51,12 +51,17 @@ TURNS = [
     ("room-without-share", "placement/placement_ledger_test",
      "AwaitingTest.TenThousandReadersOfTheFutureKeepNobodyWaiting", [(
          "placement/publish/waiting_room.cc",
-         "  if (count != counts_.end() && count->second >= std::max(share_, free / 2)) {\n",
-         "  if (!MUTANT && count != counts_.end() && count->second >= std::max(share_, free / 2)) {\n")]),
+         "  return count != counts_.end() && count->second >= std::max(share_, FreePlaces() / 2);\n",
+         "  return !MUTANT && count != counts_.end() && count->second >= std::max(share_, FreePlaces() / 2);\n")]),
     ("empty-room-in-tenths", "placement/placement_writer_test", "WaitingRoomTest.OneOwnerHasMoreOfAnEmptyRoom", [(
         "placement/publish/waiting_room.cc",
-        "count->second >= std::max(share_, free / 2)) {\n",
-        "count->second >= (MUTANT ? share_ : std::max(share_, free / 2))) {\n")]),
+        "count->second >= std::max(share_, FreePlaces() / 2);\n",
+        "count->second >= (MUTANT ? share_ : std::max(share_, FreePlaces() / 2));\n")]),
+    ("yard-cleared-at-once", "placement/placement_ledger_test",
+     "AwaitingTest.TenThousandReadersOfTheFutureKeepNobodyWaiting", [(
+         "placement/publish/waiting_room.cc",
+         "  for (int i = 0; i < count && !yard_.empty(); ++i) {\n",
+         "  for (int i = 0; (MUTANT || i < count) && !yard_.empty(); ++i) {\n")]),
     ("address-without-share", "services/services_process_test",
      "AcceptorTest.OneAddressDoesNotTakeTheConnectionsOfOthers", [(
          "services/process/open_connections.cc",

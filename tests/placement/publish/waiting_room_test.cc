@@ -23,7 +23,8 @@ class WaitingRoomTest : public ::testing::Test {
   std::string Admit(WaitingRoom* room, const std::string& owner, Revision minimum = {0, 1}) {
     WaitingRoom::Waiter waiter{minimum, absl::InfiniteDuration(), {owner, nullptr}, nullptr};
     waiter.ready = [this, owner](const absl::StatusOr<StatePtr>& state) {
-      told_.push_back(absl::StrCat(owner, " ", absl::StatusCodeToString(state.status().code())));
+      const auto refusal = RefusalOf(state.status());
+      told_.push_back(absl::StrCat(owner, " ", refusal ? refusal->reason : "OK"));
     };
     const absl::Status admitted = room->Admit(&waiter);
     EXPECT_EQ(waiter.ready == nullptr, admitted.ok());  // NOLINT: it is left if it was refused
@@ -44,34 +45,79 @@ TEST_F(WaitingRoomTest, OneOwnerHasATenthOfAFullRoom) {
   }
   for (int i = 0; i < 5; ++i) EXPECT_EQ(Admit(&room, "reader/a"), "OK");
   EXPECT_EQ(Admit(&room, "reader/b"), "TOO_MANY_WAIT");
-  EXPECT_EQ(Admit(&room, "reader/a"), "OVERLOADED");
+  EXPECT_EQ(Admit(&room, "reader/a"), "OK");  // in the yard
+  EXPECT_THAT(Told(room.ClearYard(9)), ElementsAre("reader/a OVERLOADED"));
   room.TakeUpTo({0, 1}, [](const WaitingRoom::Waiter& waiter) {
     std::optional<WaitingRoom::Answer> answer;
     if (waiter.call.owner == "reader/a") answer = absl::CancelledError("");
     return answer;
   });
-  EXPECT_EQ(Admit(&room, "reader/0"), "OVERLOADED");
+  EXPECT_EQ(Admit(&room, "reader/0"), "OK");
+  EXPECT_THAT(Told(room.ClearYard(9)), ElementsAre("reader/0 OVERLOADED"));
   EXPECT_EQ(Admit(&room, "reader/b"), "OK");
   EXPECT_EQ(Admit(&room, "reader/a"), "OK");
+  EXPECT_THAT(Told(room.ClearYard(9)), IsEmpty());
 }
 
 // A third of the room is one owner's: then the free places are twice as many.
 TEST_F(WaitingRoomTest, OneOwnerHasMoreOfAnEmptyRoom) {
   WaitingRoom room(300);
-  int admitted = 0;
-  while (Admit(&room, "reader/a") == "OK") ++admitted;
-  EXPECT_EQ(admitted, 100);
-  admitted = 0;
-  while (Admit(&room, "reader/b") == "OK") ++admitted;
-  EXPECT_EQ(admitted, 67);
+  for (const auto& [owner, admitted] : {std::pair("reader/a", 100), std::pair("reader/b", 67)}) {
+    for (int i = 0; i < 300; ++i) EXPECT_EQ(Admit(&room, owner), "OK");
+    EXPECT_EQ(Told(room.ClearYard(1000)).size(), 300 - admitted) << owner;
+  }
 }
 
 TEST_F(WaitingRoomTest, EachOwnerMayHaveOneInASmallRoom) {
   WaitingRoom room(2);
   EXPECT_EQ(Admit(&room, "a"), "OK");
-  EXPECT_EQ(Admit(&room, "a"), "OVERLOADED");
+  EXPECT_EQ(Admit(&room, "a"), "OK");
+  EXPECT_THAT(Told(room.ClearYard(9)), ElementsAre("a OVERLOADED"));
   EXPECT_EQ(Admit(&room, ""), "OK");
   EXPECT_EQ(Admit(&room, "b"), "TOO_MANY_WAIT");
+}
+
+TEST_F(WaitingRoomTest, TheYardIsClearedInTurnAndIsNoLargerThanTheRoom) {
+  WaitingRoom room(4);
+  for (int i = 1; i <= 2; ++i) EXPECT_EQ(Admit(&room, "a"), "OK");
+  EXPECT_EQ(Admit(&room, "b"), "OK");
+  EXPECT_EQ(Admit(&room, "b"), "OK");
+  for (int i = 0; i < 2; ++i) EXPECT_EQ(Admit(&room, "a"), "OK");
+  EXPECT_EQ(Admit(&room, "a"), "OVERLOADED");
+  EXPECT_THAT(Told(room.ClearYard(2)), ElementsAre("a OVERLOADED", "b OVERLOADED"));
+  EXPECT_EQ(Admit(&room, "c"), "OK");  // nobody in the yard has a place
+  EXPECT_THAT(Told(room.ClearYard(1)), ElementsAre("a OVERLOADED"));
+}
+
+TEST_F(WaitingRoomTest, WhoWaitsInTheYardIsAnsweredAndMayComeIn) {
+  WaitingRoom room(2);
+  for (int number : {1, 2, 3}) EXPECT_EQ(Admit(&room, "a", {0, number}), "OK");
+  const auto tell = [](const WaitingRoom::Waiter&) { return WaitingRoom::Answer(StatePtr()); };
+  EXPECT_THAT(Told(room.TakeUpTo({0, 2}, tell)), ElementsAre("a OK", "a OK"));
+  EXPECT_THAT(Told(room.ClearYard(9)), IsEmpty());  // the third has the place of the first
+  EXPECT_EQ(Admit(&room, "a", {0, 4}), "OK");
+  EXPECT_THAT(Told(room.ClearYard(9)), ElementsAre("a OVERLOADED"));
+  EXPECT_THAT(Told(room.TakeAny(tell)), ElementsAre("a OK"));
+}
+
+TEST_F(WaitingRoomTest, TakeSomeComesToEachWhileOthersComeAndGo) {
+  WaitingRoom room(1000);
+  for (int i = 0; i < 6; ++i) Admit(&room, absl::StrCat(i), {0, i});
+  std::vector<std::string> asked;
+  const auto ask = [&](const WaitingRoom::Waiter& waiter) {
+    asked.push_back(waiter.call.owner);
+    std::optional<WaitingRoom::Answer> answer;
+    if (waiter.call.owner == "1") answer = StatePtr();
+    return answer;
+  };
+  const auto tell = [](const WaitingRoom::Waiter&) { return WaitingRoom::Answer(StatePtr()); };
+  EXPECT_THAT(Told(room.TakeSome(3, ask)), ElementsAre("1 OK"));
+  Told(room.TakeUpTo({0, 3}, tell));  // takes the next one, too
+  EXPECT_THAT(Told(room.TakeSome(5, ask)), IsEmpty());
+  EXPECT_THAT(asked, ElementsAre("0", "1", "2", "4", "5"));
+  Admit(&room, "6", {0, 6});
+  room.TakeSome(3, ask);
+  EXPECT_THAT(asked, ElementsAre("0", "1", "2", "4", "5", "4", "5", "6"));
 }
 
 TEST_F(WaitingRoomTest, ARevisionTouchesOnlyThoseWhoAreDue) {
