@@ -95,6 +95,7 @@ TEST_F(AwaitingTest, TenThousandReadersOfTheFutureKeepNobodyWaiting) {
   for (const Waiting& waiting : flood) EXPECT_FALSE(IsTold(waiting));
   runner_.ledger().Watchdog();
   for (int i = 3'333; i < 3'343; ++i) {
+    ASSERT_EQ(flood[i].told.wait_for(std::chrono::seconds(30)), std::future_status::ready);
     const absl::Status status = flood[i].told.get();
     EXPECT_EQ(status.code(), absl::StatusCode::kUnavailable);
     EXPECT_EQ(RefusalOf(status)->reason, "OVERLOADED");
