@@ -1,13 +1,17 @@
 // Endpoints: which channel is next.
 #include "services/client/cpp/endpoint.h"
 
+#include <grpcpp/generic/async_generic_service.h>
+#include <grpcpp/server_builder.h>
 #include <gtest/gtest.h>
 
 #include <memory>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "services/client/cpp/backoff.h"
 #include "tests/processes/taken_port.h"
 
@@ -81,6 +85,23 @@ TEST(EndpointsTest, AConnectionThatFailsIsNotWaitedFor) {
   EXPECT_LT(Now() - began, absl::Minutes(1));
   const TakenPort taken;
   EXPECT_FALSE(Connect(Dial(taken.address(), nullptr).get(), absl::Milliseconds(20)));
+}
+
+// Addresses do not go through the resolver of names.
+TEST(DialTest, NamesAndAddressesOfBothKindsAreReached) {
+  for (const auto& [host, name] : {std::pair("127.0.0.1", "localhost"), {"[::1]", "[::1]"}}) {
+    grpc::CallbackGenericService service;
+    grpc::ServerBuilder builder;
+    int port = 0;
+    builder.AddListeningPort(absl::StrCat(host, ":0"), grpc::InsecureServerCredentials(), &port);
+    builder.RegisterCallbackGenericService(&service);
+    const auto server = builder.BuildAndStart();
+    if (server == nullptr) continue;  // a machine without IPv6
+    for (const char* const each : {host, name}) {
+      const auto channel = Dial(absl::StrCat(each, ":", port), nullptr);
+      EXPECT_TRUE(Connect(channel.get(), absl::Seconds(30))) << each;
+    }
+  }
 }
 
 TEST(BackoffTest, PausesGrowWithinTheirBounds) {
