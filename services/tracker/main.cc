@@ -14,6 +14,7 @@
 
 #include "absl/time/clock.h"
 #include "grpcpp/impl/codegen/service_type.h"
+#include "services/client/cpp/target.h"
 #include "services/log/log.h"
 #include "services/process/libraries.h"
 #include "services/process/loops.h"
@@ -70,7 +71,7 @@ tracker::Uplink::Options UplinkOptions(const TrackerOptions& options, const Trac
                                        const std::string& incarnation, const Server& server,
                                        Tls* tls) {
   tracker::Uplink::Options uplink;
-  uplink.target = options.placement;
+  uplink.target = client::TargetOf(options.placement);
   if (tls != nullptr) uplink.credentials = tls->ForChannel({client::kPlacementRole});
   uplink.host = host.configuration().host;
   uplink.incarnation = incarnation;

@@ -11,6 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/time/clock.h"
+#include "services/client/cpp/target.h"
 #include "tests/processes/identity.h"
 #include "tracker/ground/boot_clock.h"
 #include "tracker/ground/check.h"
@@ -95,7 +96,7 @@ std::unique_ptr<MadeUpFleet::Host> MadeUpFleet::MakeHost(int number, const std::
 
 void MadeUpFleet::Connect() {
   Uplink::Options options;
-  options.target = options_.target;
+  options.target = client::TargetOf(options_.target);
   options.version = "fleet";
   options.started_at = absl::Now();
   std::vector<std::shared_ptr<grpc::Channel>> channels;

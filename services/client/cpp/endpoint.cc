@@ -1,7 +1,5 @@
 #include "services/client/cpp/endpoint.h"
 
-#include <arpa/inet.h>
-
 #include <algorithm>
 #include <random>
 #include <utility>
@@ -9,27 +7,13 @@
 #include "grpcpp/create_channel.h"
 #include "services/client/cpp/backoff.h"
 #include "services/client/cpp/spiffe_id.h"
+#include "services/client/cpp/target.h"
 
 namespace berth::client {
 namespace {
 
 constexpr absl::Duration kFileLook = absl::Seconds(1);
 constexpr int kReceivedBytesMax = 64 << 20;  // placement limits its messages by its own option
-
-// `target`, or its form for gRPC's address resolver if it is an address. The resolver of names begins
-// anew after each attempt that failed, and for this gRPC reads the certificate, the key and the CAs
-// once more: ten thousand clients that come back spend half of their time on it.
-std::string WithoutResolver(const std::string& target) {
-  const size_t colon = target.rfind(':');
-  if (colon == std::string::npos) return target;
-  std::string host = target.substr(0, colon);
-  in6_addr address;
-  if (inet_pton(AF_INET, host.c_str(), &address) == 1) return "ipv4:" + target;
-  const bool in_brackets = host.size() > 2 && host.front() == '[' && host.back() == ']';
-  if (in_brackets) host = host.substr(1, host.size() - 2);
-  return in_brackets && inet_pton(AF_INET6, host.c_str(), &address) == 1 ? "ipv6:" + target
-                                                                         : target;
-}
 
 }  // namespace
 
@@ -48,8 +32,8 @@ std::shared_ptr<grpc::Channel> Dial(const std::string& target,
   arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 5'000);
   arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
   return grpc::CreateCustomChannel(
-      WithoutResolver(target),
-      credentials == nullptr ? grpc::InsecureChannelCredentials() : credentials, arguments);
+      TargetOf(target), credentials == nullptr ? grpc::InsecureChannelCredentials() : credentials,
+      arguments);
 }
 
 bool Connect(grpc::Channel* channel, absl::Duration timeout) {

@@ -22,11 +22,11 @@
 
 namespace berth::client {
 
-// Opens a channel to `target`, in any form that gRPC knows: HOST:PORT, unix:PATH, or
-// ipv4:ADDRESS:PORT,ADDRESS:PORT. An address goes to no resolver of names. Connects with the first
-// call. The connection is its own: another channel to the same target does not share it. A process
-// that vanishes without closing the connection is noticed within 40 s (a keepalive each 30 s, which
-// waits 10 s). Null credentials: the connection is not encrypted.
+// Opens a channel to TargetOf(`target`), in any form that gRPC knows: HOST:PORT, unix:PATH, or
+// ipv4:ADDRESS:PORT,ADDRESS:PORT. Connects with the first call. The connection is its own: another
+// channel to the same target does not share it. A process that vanishes without closing the
+// connection is noticed within 40 s (a keepalive each 30 s, which waits 10 s). Null credentials: the
+// connection is not encrypted.
 std::shared_ptr<grpc::Channel> Dial(const std::string& target,
                                     const std::shared_ptr<grpc::ChannelCredentials>& credentials);
 

@@ -1,18 +1,15 @@
 // Endpoints: which channel is next.
 #include "services/client/cpp/endpoint.h"
 
-#include <grpcpp/generic/async_generic_service.h>
-#include <grpcpp/server_builder.h>
 #include <gtest/gtest.h>
 
 #include <memory>
 #include <set>
 #include <string>
-#include <utility>
 #include <vector>
 
-#include "absl/strings/str_cat.h"
 #include "services/client/cpp/backoff.h"
+#include "services/client/cpp/target.h"
 #include "tests/processes/taken_port.h"
 
 namespace berth::client {
@@ -87,20 +84,15 @@ TEST(EndpointsTest, AConnectionThatFailsIsNotWaitedFor) {
   EXPECT_FALSE(Connect(Dial(taken.address(), nullptr).get(), absl::Milliseconds(20)));
 }
 
-// Addresses do not go through the resolver of names.
-TEST(DialTest, NamesAndAddressesOfBothKindsAreReached) {
-  for (const auto& [host, name] : {std::pair("127.0.0.1", "localhost"), {"[::1]", "[::1]"}}) {
-    grpc::CallbackGenericService service;
-    grpc::ServerBuilder builder;
-    int port = 0;
-    builder.AddListeningPort(absl::StrCat(host, ":0"), grpc::InsecureServerCredentials(), &port);
-    builder.RegisterCallbackGenericService(&service);
-    const auto server = builder.BuildAndStart();
-    if (server == nullptr) continue;  // a machine without IPv6
-    for (const char* const each : {host, name}) {
-      const auto channel = Dial(absl::StrCat(each, ":", port), nullptr);
-      EXPECT_TRUE(Connect(channel.get(), absl::Seconds(30))) << each;
-    }
+// The resolver of names takes no time of clients that have an address.
+TEST(TargetOfTest, AddressesNeedNoResolverOfNames) {
+  EXPECT_EQ(TargetOf("192.0.2.7:7400"), "ipv4:192.0.2.7:7400");
+  EXPECT_EQ(TargetOf("[2001:db8::7]:7400"), "ipv6:[2001:db8::7]:7400");
+  for (const char* const other :
+       {"", "localhost:7400", "192.0.2.7", "192.0.2.7:", "192.0.2.7:https", "192.0.2:7400", ":7400",
+        "2001:db8::7:7400", "[::1]", "[]:7400", "[localhost]:7400", "unix:/run/192.0.2.7:7400",
+        "ipv4:192.0.2.7:7400", "ipv4:192.0.2.7:7400,192.0.2.8:7400", "dns:///192.0.2.7:7400"}) {
+    EXPECT_EQ(TargetOf(other), other);
   }
 }
 
