@@ -100,9 +100,8 @@ class Ledger {
   //   kFailedPrecondition REVISION_LOST: the database lost `minimum` before a new epoch began
   //   kUnavailable        the reader must wait, and the ledger stops
   //   kUnavailable        OVERLOADED: `minimum` is not reached, and this owner has its share of the
-  //                       LedgerOptions::awaits_max readers who may wait (WaitingRoom). It waits
-  //                       all the same until it is its turn to be refused: Watchdog refuses few
-  //                       readers in a step
+  //                       LedgerOptions::awaits_max readers who may wait. As many again wait all the
+  //                       same until their turn: Watchdog refuses few of them in a step (WaitingRoom)
   //   kUnavailable        TOO_MANY_WAIT: `minimum` is not reached, and LedgerOptions::awaits_max
   //                       readers wait already
   //   kUnavailable        STALE: `minimum` is reached, but Fresh fails
@@ -123,7 +122,8 @@ class Ledger {
   absl::StatusOr<int> Follow();
   // One step of the watchdog: ends calls to the database that last too long, answers commands and
   // readers that were cancelled or whose deadline has passed, and frees what is no longer needed. Of
-  // many readers a step looks at 1,000, and refuses ten of those whose owner has more than its share.
+  // many readers a step looks at 1,000, and refuses at most ten of those whose owner has more than its
+  // share.
   // Does not wait for the database. Not to be called on a thread that calls Follow, StartEpoch or
   // FindLoss, because the watchdog ends their hanging calls.
   void Watchdog();

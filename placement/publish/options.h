@@ -54,8 +54,10 @@ struct LedgerOptions {
   absl::Duration no_progress_max = absl::Seconds(5);
   absl::Duration staleness_max = absl::Seconds(1);  // Ledger::Fresh refuses an older state
   int64_t log_rows_kept = 100'000;                  // so many of the newest log rows are kept
-  int awaits_max = 10'000;                          // how many readers may wait (WaitingRoom)
-  absl::Duration requests_kept = absl::Hours(24);   // request ids are kept this long or longer
+  // How many readers may wait. As many again, whose owner has its share, wait to be refused
+  // (WaitingRoom).
+  int awaits_max = 10'000;
+  absl::Duration requests_kept = absl::Hours(24);  // request ids are kept this long or longer
   // The limits of the feed (FeedLimits).
   int64_t feed_rows_kept = 4096;
   int64_t feed_changes_kept = 500'000;

@@ -17,7 +17,7 @@ constexpr size_t kRecentMax = 8;
 constexpr size_t kOldMax = 32;
 // Of a step of Expire, so that it keeps nobody from the lock for long.
 constexpr int kLookedAtMax = 1000;
-// Of a step of Expire. Who asks again at once cannot make more than this of each step.
+// Of a step of Expire, so that a caller who asks again at once makes no more work than this.
 constexpr int kRefusedMax = 10;
 
 absl::Status NotReached() {

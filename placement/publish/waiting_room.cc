@@ -80,14 +80,16 @@ std::vector<WaitingRoom::Call> WaitingRoom::ClearYard(int count) {
   for (int i = 0; i < count && !yard_.empty(); ++i) {
     const Waiters::iterator oldest = yard_.front();
     const std::string& owner = oldest->second.waiter.call.owner;
-    if (FreePlaces() > 0 && !UsesItsShare(owner)) {
+    const bool is_above_share = UsesItsShare(owner);
+    if (!is_above_share && FreePlaces() > 0) {
       ++counts_[owner];
       oldest->second.in_yard.reset();
       yard_.pop_front();
-    } else {
-      Ask(
-          oldest, [](const Waiter&) { return Answer(TooManyOfOwnerWait()); }, &calls);
+      continue;
     }
+    const absl::Status why = is_above_share ? TooManyOfOwnerWait() : TooManyWait();
+    Ask(
+        oldest, [&why](const Waiter&) { return Answer(why); }, &calls);
   }
   return calls;
 }

@@ -1,10 +1,10 @@
 // WaitingRoom: the readers who wait until the published state has reached a revision.
 //
 // Each owner has a share of the room, so that one caller who asks for revisions of the future
-// cannot fill it. While much of the room is free, an owner may use more. Who is above that waits in
-// the yard: he gets his answer if it comes soon, and else is refused when it is his turn. To refuse
-// him at once would cost more than to let him wait, because many callers ask again at once.
-// Not thread-safe.
+// cannot fill it. While much of the room is free, an owner may use more. A reader whose owner has used
+// up its share waits in the yard. He gets his answer if it comes before his turn. When it is his turn,
+// he comes into the room if his owner may have more there, and is refused if not. To refuse him at once
+// would cost more than to let him wait, because many callers ask again at once. Not thread-safe.
 #ifndef BERTH_PLACEMENT_PUBLISH_WAITING_ROOM_H_
 #define BERTH_PLACEMENT_PUBLISH_WAITING_ROOM_H_
 
@@ -51,6 +51,8 @@ class WaitingRoom {
   // many in the room as half of the free places, or its share if that is more: a tenth of all
   // places, but at least one.
   explicit WaitingRoom(int waiters_max);
+  WaitingRoom(const WaitingRoom&) = delete;
+  WaitingRoom& operator=(const WaitingRoom&) = delete;
 
   // Lets a reader wait, and takes it from `*waiter`. Refuses, and leaves `*waiter` as it is:
   //   kUnavailable  OVERLOADED: the share of its owner is used up, and the yard is full
@@ -64,8 +66,9 @@ class WaitingRoom {
   std::vector<Call> TakeUpTo(Revision revision, AnswerFor answer_for);
   std::vector<Call> TakeAny(AnswerFor answer_for);
   std::vector<Call> TakeSome(int count, AnswerFor answer_for);
-  // Those who have waited in the yard for longest, `count` at most, come into the room if their
-  // owner may have more in it now. The others leave, with OVERLOADED: returns the calls that say so.
+  // Takes those who have waited in the yard for longest, `count` at most. They come into the room if
+  // their owner may have more there now. Returns the calls that refuse the others: with OVERLOADED, or
+  // with TOO_MANY_WAIT if only the room is full.
   std::vector<Call> ClearYard(int count);
 
  private:

@@ -120,13 +120,14 @@ class Certificates(unittest.TestCase):
     def test_who_comes_while_a_ca_is_made_waits_for_its_certificate(self):
         self.issue(DOMAIN, "placement", "one")
         with open(self.ca / ".lock", "rb") as lock:
-            fcntl.flock(lock, fcntl.LOCK_EX)  # as one does who makes a CA and has moved its key alone
+            fcntl.flock(lock, fcntl.LOCK_EX)  # like a first use that has moved the key of the CA, but not its certificate
             (self.ca / "ca.crt").rename(self.ca / ".made")
             second = subprocess.Popen([ISSUE, self.ca, DOMAIN, "admin", "alice"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
             waits = rf"-> FLOCK .*:{os.fstat(lock.fileno()).st_ino} "
             until = time.monotonic() + 30
             while second.poll() is None and not re.search(waits, pathlib.Path("/proc/locks").read_text()):
                 self.assertLess(time.monotonic(), until, "the second use waits for no lock")
+                time.sleep(0.01)
             (self.ca / ".made").rename(self.ca / "ca.crt")
         said = second.communicate(timeout=60)[0]
         self.assertEqual(second.returncode, 0, said)

@@ -23,7 +23,7 @@ PAIRS = [
     ("many_claims", "turns-ignore-owners"), ("many_claims", "calls-in-one-turn"), ("many_claims", "commands-in-one-turn"),
     ("many_claims", "work-in-one-line"),
     ("explains", "claims-beside-reads"), ("explains", "no-urgent-workers"), ("explains", "work-in-one-line"),
-    ("future", "room-without-share"),
+    ("future", "room-without-share"), ("future", "yard-cleared-at-once"),
     ("exports", "exports-without-share"),
     ("tracker", "sessions-beside-claims"), ("silent", "slots-without-share"),
 ]

@@ -50,7 +50,8 @@ namespace pb = ::berth::placement::v1;
 constexpr int64_t kMembersOfGroup = 10;
 constexpr int64_t kVcpus = 14;  // of each host; ten members a host on average, so some get full
 constexpr int64_t kMembersOfKillMax = 60;  // that are settled between two kills, or 20 more
-// With which schedulers may begin until the kill is over: fast ones wait, so that there are enough kills.
+// How many more members schedulers may begin with until the kill is over. Fast schedulers wait then, so
+// that there are enough kills.
 constexpr int64_t kMembersPastKill = 40;
 constexpr absl::Duration kGroupsRunMax = absl::Minutes(8);
 constexpr absl::Duration kProgressMax = absl::Minutes(1);

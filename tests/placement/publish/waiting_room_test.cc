@@ -100,6 +100,17 @@ TEST_F(WaitingRoomTest, WhoWaitsInTheYardIsAnsweredAndMayComeIn) {
   EXPECT_THAT(Told(room.TakeAny(tell)), ElementsAre("a OK"));
 }
 
+TEST_F(WaitingRoomTest, WhoWaitsInTheYardDoesNotComeIntoAFullRoom) {
+  WaitingRoom room(2);
+  for (int number : {1, 2}) EXPECT_EQ(Admit(&room, "a", {0, number}), "OK");
+  const auto tell = [](const WaitingRoom::Waiter&) { return WaitingRoom::Answer(StatePtr()); };
+  EXPECT_THAT(Told(room.TakeUpTo({0, 1}, tell)), ElementsAre("a OK"));
+  EXPECT_EQ(Admit(&room, "b", {0, 9}), "OK");
+  EXPECT_EQ(Admit(&room, "c", {0, 9}), "OK");
+  EXPECT_THAT(Told(room.ClearYard(9)), ElementsAre("a TOO_MANY_WAIT"));
+  EXPECT_EQ(Admit(&room, "d"), "TOO_MANY_WAIT");
+}
+
 TEST_F(WaitingRoomTest, TakeSomeComesToEachWhileOthersComeAndGo) {
   WaitingRoom room(1000);
   for (int i = 0; i < 6; ++i) Admit(&room, absl::StrCat(i), {0, i});

@@ -202,7 +202,7 @@ TEST_F(TurnsOfCallersTest, AWatchThatIsRefusedIsLogged) {
                                  "method=berth.placement.v1.WatchService/Watch reason=OVERLOADED"));
 }
 
-// The second call of a caller may not wait for the future beside the first. When the first one is
+// The second call of a caller has no place beside the first to wait for the future. When the first one is
 // cancelled, its place is free.
 TEST_F(TurnsOfCallersTest, ACancelledCallDoesNotWaitForTheFuture) {
   release_.set_value();
