@@ -123,8 +123,7 @@ class Ledger {
   // One step of the watchdog: ends calls to the database that last too long, answers commands and
   // readers that were cancelled or whose deadline has passed, and frees what is no longer needed. Of
   // many readers a step looks at 1,000, and refuses at most ten of those whose owner has more than its
-  // share.
-  // Does not wait for the database. Not to be called on a thread that calls Follow, StartEpoch or
+  // share. Does not wait for the database. Not to be called on a thread that calls Follow, StartEpoch or
   // FindLoss, because the watchdog ends their hanging calls.
   void Watchdog();
 

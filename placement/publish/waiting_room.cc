@@ -53,15 +53,16 @@ absl::Status WaitingRoom::Admit(Waiter* waiter) {
 }
 
 std::vector<WaitingRoom::Call> WaitingRoom::TakeUpTo(Revision revision, AnswerFor answer_for) {
-  std::vector<Call> calls;
-  const auto end = waiters_.upper_bound(revision);
-  for (auto at = waiters_.begin(); at != end;) at = Ask(at, answer_for, &calls);
-  return calls;
+  return Take(waiters_.upper_bound(revision), answer_for);
 }
 
 std::vector<WaitingRoom::Call> WaitingRoom::TakeAny(AnswerFor answer_for) {
+  return Take(waiters_.end(), answer_for);
+}
+
+std::vector<WaitingRoom::Call> WaitingRoom::Take(Waiters::iterator end, AnswerFor answer_for) {
   std::vector<Call> calls;
-  for (auto at = waiters_.begin(); at != waiters_.end();) at = Ask(at, answer_for, &calls);
+  for (auto at = waiters_.begin(); at != end;) at = Ask(at, answer_for, &calls);
   return calls;
 }
 

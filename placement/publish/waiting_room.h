@@ -83,6 +83,8 @@ class WaitingRoom {
   size_t FreePlaces() const { return waiters_max_ - (waiters_.size() - yard_.size()); }
   // Whether the owner has as many in the room as it may.
   bool UsesItsShare(const std::string& owner) const;
+  // Asks about the waiters before `end`.
+  std::vector<Call> Take(Waiters::iterator end, AnswerFor answer_for);
   // Asks about one waiter. Adds to `calls` and takes it out if it gets an answer. Returns the next.
   Waiters::iterator Ask(Waiters::iterator at, AnswerFor answer_for, std::vector<Call>* calls);
 

@@ -58,8 +58,8 @@ class Hosts {
   void Follow(const ViewChange& change);
 
   // The hosts whose nodes are `root_uuids`, in that order, and a server group, as filters and weighers
-  // want them. A root that is no node's is left out, and so is a retired node. Each root is
-  // to be named once. Empty `group_uuid`: without a group.
+  // want them. A root that is no node's is left out, and so is a retired node. Each root is to be
+  // named once. Empty `group_uuid`: without a group.
   Views ViewsOf(const std::vector<absl::string_view>& root_uuids,
                 const std::string& group_uuid = "") const;
 
