@@ -99,14 +99,16 @@ void MadeUpFleet::Connect() {
   options.target = client::TargetOf(options_.target);
   options.version = "fleet";
   options.started_at = absl::Now();
+  const bool shares = options_.connections < static_cast<int>(hosts_.size());
   std::vector<std::shared_ptr<grpc::Channel>> channels;
-  for (int i = 0; i < options_.connections; ++i) {
+  for (int i = 0; shares && i < options_.connections; ++i) {
     options.credentials = hosts_[i]->credentials;
     channels.push_back(Uplink::OpenChannel(options));
   }
   for (size_t i = 0; i < hosts_.size(); ++i) {
     Host& host = *hosts_[i];
-    options.channel = channels[i % channels.size()];
+    if (shares) options.channel = channels[i % channels.size()];
+    options.credentials = host.credentials;  // of an own channel
     options.host = options.machine_id = host.configuration.name;
     options.incarnation = tracker::Uuid::Random().ToString();
     options.seed = i;

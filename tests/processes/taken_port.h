@@ -1,4 +1,4 @@
-// TakenPort: a port of 127.0.0.1 on which somebody already listens. Not thread-safe.
+// TakenPort: a port of 127.0.0.1 on which somebody already listens. Thread-safe.
 #ifndef BERTH_TESTS_PROCESSES_TAKEN_PORT_H_
 #define BERTH_TESTS_PROCESSES_TAKEN_PORT_H_
 
@@ -32,6 +32,8 @@ class TakenPort {
 
   // HOST:PORT.
   const std::string& address() const { return address_; }
+  // Waits until somebody has connected. Returns the connection, which the caller closes.
+  int Accept() const { return accept(socket_, nullptr, nullptr); }
 
  private:
   const int socket_ = socket(AF_INET, SOCK_STREAM, 0);

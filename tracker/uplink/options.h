@@ -38,7 +38,8 @@ struct UplinkOptions {
   std::vector<Uuid> retired_node_uuids;
   absl::Time started_at;
   std::chrono::milliseconds heartbeat{10000};  // until placement's Welcome sets another interval
-  std::chrono::milliseconds connect_patience{10000};  // how long to wait for placement's Welcome
+  // How long to wait for placement's Welcome when the Hello has been sent, and for a node to greet with.
+  std::chrono::milliseconds connect_patience{10000};
   // The largest size of a message by placement, and of the slices of one push together. With 64 KiB
   // for each of a thousand guests a push has 64 MiB.
   int received_bytes_max = 256 << 20;

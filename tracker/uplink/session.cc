@@ -51,9 +51,9 @@ UplinkSession::UplinkSession(const UplinkOptions& options, const std::vector<Nod
       begun_(Clock::now()),
       on_end_(std::move(ended)),
       stub_(v1::ReportService::NewStub(options.channel)),
-      patience_(begun_ + options.connect_patience),
       next_beat_(begun_ + options.heartbeat),
-      heartbeat_(options.heartbeat) {}
+      heartbeat_(options.heartbeat),
+      patience_(begun_ + options.connect_patience) {}
 
 void UplinkSession::Start() {
   stub_->async()->Session(&context_, this);
@@ -99,10 +99,11 @@ void UplinkSession::OnReadDone(bool ok) {
 }
 
 // After a write that failed nothing more can be sent, so writing_ stays true. gRPC soon reports
-// the end of the stream to OnReadDone().
+// the end of the stream to OnReadDone(). The Hello is sent when there is a connection: patience begins.
 void UplinkSession::OnWriteDone(bool ok) {
   MutexLock lock(&mutex_);
   writing_ = !ok;
+  if (ok) patience_ = Clock::now() + options_.connect_patience;
   WakeLocked();
 }
 
@@ -142,12 +143,12 @@ void UplinkSession::Work() {
     audited |= node->Audits([](NodeAudits* audits) { return audits->AuditChanges(Clock::now()); });
   }
   if ((hears && !stops) || audited) callbacks_.records_changed();
-  if (!welcomed() && Clock::now() >= patience_) {
+  const bool says = !silent && MakeRequest();
+  MutexLock lock(&mutex_);
+  if (!welcomed() && !silent && !says && Clock::now() >= patience_) {
     context_.TryCancel();
     patience_ = Clock::now() + kLong;
   }
-  const bool says = !silent && MakeRequest();
-  MutexLock lock(&mutex_);
   if (hears) StartRead(&response_);
   if (says && !ended_) {
     writing_ = true;
@@ -158,8 +159,8 @@ void UplinkSession::Work() {
 }
 
 UplinkSession::Clock::time_point UplinkSession::NextDue(bool silent) const {
-  if (!welcomed()) return patience_;
   if (silent) return Clock::now() + kLong;  // something that is due has to wait, too
+  if (!welcomed()) return patience_;
   Clock::time_point due = next_beat_;
   for (const auto& [node, when] : not_before_) due = std::min(due, when);
   for (Node* const node : nodes_) {

@@ -92,7 +92,7 @@ class UplinkSession final : public grpc::ClientBidiReactor<placement::v1::Sessio
   // Processes a received message, and sends the next message that is due.
   void Work();
   // When Work() has something to do that nobody will report. `silent`: nothing can be sent.
-  Clock::time_point NextDue(bool silent) const;
+  Clock::time_point NextDue(bool silent) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Makes the next message that is due. Returns false if none is due. The same holds for each
   // method named Make..., which makes one kind of message.
   bool MakeRequest();
@@ -138,7 +138,6 @@ class UplinkSession final : public grpc::ClientBidiReactor<placement::v1::Sessio
   // Only Work() uses these members. gRPC has the messages while they are sent or received.
   placement::v1::SessionRequest request_;
   Response response_;
-  Clock::time_point patience_;           // when a session without a Welcome is ended
   std::map<Uuid, const Node*> greeted_;  // the nodes that the last Hello named
   std::set<Uuid> welcomed_nodes_;        // the nodes about which a Welcome was processed
   std::map<const Node*, Clock::time_point> not_before_;  // when a node may send its next report
@@ -157,6 +156,8 @@ class UplinkSession final : public grpc::ClientBidiReactor<placement::v1::Sessio
 
   Mutex mutex_;
   Alarm alarm_ ABSL_GUARDED_BY(mutex_);
+  // When a session without a Welcome is ended, unless the Hello is being sent.
+  Clock::time_point patience_ ABSL_GUARDED_BY(mutex_);
   std::deque<std::string> audits_done_ ABSL_GUARDED_BY(mutex_);
   bool greet_again_ ABSL_GUARDED_BY(mutex_) = false;
   bool woken_ ABSL_GUARDED_BY(mutex_) = false;    // since the last Work() began

@@ -11,6 +11,12 @@
 namespace berth::tracker {
 namespace {
 
+// Whether the last attempt of a channel to connect has failed. Then each call fails at once with the
+// error of that attempt, until the channel has connected again at a time of its own choice.
+bool HasFailed(grpc::Channel* channel) {
+  return channel->GetState(false) == GRPC_CHANNEL_TRANSIENT_FAILURE;
+}
+
 UplinkOptions WithChannel(UplinkOptions options) {
   if (options.channel == nullptr) options.channel = Uplink::OpenChannel(options);
   return options;
@@ -27,6 +33,9 @@ std::shared_ptr<grpc::Channel> Uplink::OpenChannel(const Options& options) {
   // For how long an attempt to connect may last. When placement comes back, thousands of trackers
   // connect at once, and a handshake that waits for those of others should not be begun anew.
   arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, 30000);
+  // After how long a channel that has failed connects by itself. Mostly the uplink has opened another
+  // one by then. A connection that no session uses yet would keep others waiting at placement.
+  arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 30000);
   // Without this, channels to one target share a connection.
   arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
   // Placement limits the sizes of its messages by an option that the tracker does not know.
@@ -38,7 +47,8 @@ std::shared_ptr<grpc::Channel> Uplink::OpenChannel(const Options& options) {
 }
 
 Uplink::Uplink(Options options, std::vector<Node*> nodes, Callbacks callbacks)
-    : options_(WithChannel(std::move(options))),
+    : owns_channel_(options.channel == nullptr),
+      options_(WithChannel(std::move(options))),
       nodes_(std::move(nodes)),
       callbacks_(std::move(callbacks)),
       counts_(std::make_unique<UplinkCounts>()),
@@ -107,11 +117,13 @@ Uplink::Status Uplink::status() const {
 }
 
 void Uplink::ConnectLocked() {
+  bool opens = owns_channel_ && HasFailed(options_.channel.get());
   if (renewed_ != nullptr) {
     options_.credentials = std::exchange(renewed_, nullptr);
-    options_.channel = OpenChannel(options_);
+    opens = true;
   }
-  // The waits of the uplink are enough: those of the channel would come on top of them.
+  if (opens) options_.channel = OpenChannel(options_);
+  // The waits of the uplink are enough: those of a shared channel would come on top of them.
   grpc::experimental::ChannelResetConnectionBackoff(options_.channel.get());
   session_ = std::make_unique<UplinkSession>(options_, nodes_, callbacks_, counts_.get(),
                                              [this](const UplinkEnd& end) { Ended(end); });

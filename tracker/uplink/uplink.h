@@ -95,6 +95,7 @@ class Uplink {
   // Connects again, unless the uplink is being destroyed.
   void Retry();
 
+  const bool owns_channel_;  // else it was given one
   // With a channel. Changed only between sessions, which refer to it: by ConnectLocked.
   Options options_;
   const std::vector<Node*> nodes_;

@@ -1,4 +1,7 @@
 // How an uplink lives without a thread of its own: what it shares, and how it ends at any moment.
+#include <unistd.h>
+
+#include <atomic>
 #include <filesystem>
 #include <iterator>
 #include <thread>
@@ -17,6 +20,12 @@ namespace v1 = placement::v1;
 using Requests = std::vector<FakePlacement::Request>;
 
 constexpr std::chrono::seconds kEndMax{30};
+constexpr std::chrono::milliseconds kMoment{1};
+
+class LifetimeTest : public UplinkTest {
+ protected:
+  void AwaitSessionsWithoutAWelcome(size_t count);
+};
 
 // How many threads this process has.
 int64_t Threads() {
@@ -29,6 +38,16 @@ BootClock::duration End(std::unique_ptr<Uplink> uplink) {
   const auto begun = BootClock::now();
   uplink.reset();
   return BootClock::now() - begun;
+}
+
+// Waits until another uplink has had `count` sessions that placement did not welcome in a moment.
+void LifetimeTest::AwaitSessionsWithoutAWelcome(size_t count) {
+  FakePlacement placement;
+  placement.welcomes = false;
+  UplinkOptions options = OptionsFor(placement.target());
+  options.connect_patience = options.backoff.base = options.backoff.cap = kMoment;
+  const auto uplink = Connect(options);
+  ASSERT_TRUE(placement.Wait([&](const Requests& all) { return all.size() >= count; }));
 }
 
 TEST_F(UplinkTest, ManyUplinksNeedNoThreads) {
@@ -131,6 +150,37 @@ TEST_F(UplinkTest, GivesUpASessionWithoutAWelcome) {
   EXPECT_TRUE(placement.Wait([](const Requests& all) { return all.size() >= 3; }));
   EXPECT_EQ(uplink->status().error, "placement did not answer");
   EXPECT_EQ(uplink->status().sessions, 0);
+}
+
+// A connection may have to wait for its turn at placement.
+TEST_F(LifetimeTest, WaitsForAWelcomeOnlyWhenItIsConnected) {
+  const TakenPort busy;
+  UplinkOptions options = OptionsFor(busy.address());
+  options.connect_patience = kMoment;
+  const auto uplink = Connect(options);
+  const int connection = busy.Accept();
+  AwaitSessionsWithoutAWelcome(3);
+  EXPECT_EQ(uplink->status().error, "");
+  close(connection);
+  ASSERT_TRUE(Eventually([&] { return !uplink->status().error.empty(); }));
+  EXPECT_NE(uplink->status().error, "placement did not answer");
+}
+
+// A channel of gRPC that has failed lets calls fail until it has connected again.
+TEST_F(LifetimeTest, WaitsForEachConnectionAfterAFailure) {
+  const TakenPort busy;
+  std::atomic<int> failures = 0;
+  UplinkCallbacks callbacks = Callbacks();
+  callbacks.log = [&](const absl::Status&, absl::string_view) { ++failures; };  // 1st, 11th ...
+  UplinkOptions options = OptionsFor(busy.address());
+  options.connect_patience = options.backoff.base = options.backoff.cap = kMoment;
+  const Uplink uplink(options, {node_.get()}, callbacks);
+  close(busy.Accept());
+  const int second = busy.Accept();
+  EXPECT_EQ(failures, 1);
+  AwaitSessionsWithoutAWelcome(30);
+  EXPECT_EQ(failures, 1);
+  close(second);
 }
 
 TEST_F(UplinkTest, ACallbackMayCallTheUplink) {
