@@ -5,6 +5,7 @@
 #include <arpa/inet.h>
 #include <gtest/gtest.h>
 #include <sys/socket.h>
+#include <sys/time.h>
 #include <unistd.h>
 
 #include <string>
@@ -32,8 +33,13 @@ class TakenPort {
 
   // HOST:PORT.
   const std::string& address() const { return address_; }
-  // Waits until somebody has connected. Returns the connection, which the caller closes.
-  int Accept() const { return accept(socket_, nullptr, nullptr); }
+  // Waits until somebody has connected. Returns the connection, which the caller closes; -1 if nobody
+  // has connected in time.
+  int Accept(int seconds = 10) const {
+    const timeval limit{seconds, 0};
+    EXPECT_EQ(setsockopt(socket_, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit), 0);
+    return accept(socket_, nullptr, nullptr);
+  }
 
  private:
   const int socket_ = socket(AF_INET, SOCK_STREAM, 0);

@@ -38,7 +38,10 @@ struct UplinkOptions {
   std::vector<Uuid> retired_node_uuids;
   absl::Time started_at;
   std::chrono::milliseconds heartbeat{10000};  // until placement's Welcome sets another interval
-  // How long to wait for placement's Welcome when the Hello has been sent, and for a node to greet with.
+  // How long the Hello may take to be sent: the name is looked up, and the connection waits for its
+  // turn at placement. gRPC gives up sooner if it cannot connect: 30 s for each address of the name.
+  std::chrono::milliseconds hello_patience{120000};
+  // How long to wait for placement's Welcome then; before, for a node to greet with.
   std::chrono::milliseconds connect_patience{10000};
   // The largest size of a message by placement, and of the slices of one push together. With 64 KiB
   // for each of a thousand guests a push has 64 MiB.

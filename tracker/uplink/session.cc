@@ -99,11 +99,11 @@ void UplinkSession::OnReadDone(bool ok) {
 }
 
 // After a write that failed nothing more can be sent, so writing_ stays true. gRPC soon reports
-// the end of the stream to OnReadDone(). The Hello is sent when there is a connection: patience begins.
+// the end of the stream to OnReadDone().
 void UplinkSession::OnWriteDone(bool ok) {
   MutexLock lock(&mutex_);
   writing_ = !ok;
-  if (ok) patience_ = Clock::now() + options_.connect_patience;
+  if (!welcomed()) patience_ = Clock::now() + options_.connect_patience;  // the Hello is sent
   WakeLocked();
 }
 
@@ -135,9 +135,7 @@ void UplinkSession::Work() {
     RemoveHold();  // gRPC may destroy this session from now on
     return;
   }
-  if (hears && !stops) {
-    Hear(response_);
-  }
+  if (hears && !stops) Hear(response_);
   bool audited = false;
   for (Node* const node : nodes_) {
     audited |= node->Audits([](NodeAudits* audits) { return audits->AuditChanges(Clock::now()); });
@@ -145,7 +143,8 @@ void UplinkSession::Work() {
   if ((hears && !stops) || audited) callbacks_.records_changed();
   const bool says = !silent && MakeRequest();
   MutexLock lock(&mutex_);
-  if (!welcomed() && !silent && !says && Clock::now() >= patience_) {
+  if (says) patience_ = Clock::now() + options_.hello_patience;
+  if (!welcomed() && Clock::now() >= patience_) {
     context_.TryCancel();
     patience_ = Clock::now() + kLong;
   }
@@ -159,8 +158,8 @@ void UplinkSession::Work() {
 }
 
 UplinkSession::Clock::time_point UplinkSession::NextDue(bool silent) const {
-  if (silent) return Clock::now() + kLong;  // something that is due has to wait, too
   if (!welcomed()) return patience_;
+  if (silent) return Clock::now() + kLong;  // something that is due has to wait, too
   Clock::time_point due = next_beat_;
   for (const auto& [node, when] : not_before_) due = std::min(due, when);
   for (Node* const node : nodes_) {

@@ -156,7 +156,7 @@ class UplinkSession final : public grpc::ClientBidiReactor<placement::v1::Sessio
 
   Mutex mutex_;
   Alarm alarm_ ABSL_GUARDED_BY(mutex_);
-  // When a session without a Welcome is ended, unless the Hello is being sent.
+  // When a session without a Welcome is ended.
   Clock::time_point patience_ ABSL_GUARDED_BY(mutex_);
   std::deque<std::string> audits_done_ ABSL_GUARDED_BY(mutex_);
   bool greet_again_ ABSL_GUARDED_BY(mutex_) = false;

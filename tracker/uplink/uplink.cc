@@ -11,12 +11,6 @@
 namespace berth::tracker {
 namespace {
 
-// Whether the last attempt of a channel to connect has failed. Then each call fails at once with the
-// error of that attempt, until the channel has connected again at a time of its own choice.
-bool HasFailed(grpc::Channel* channel) {
-  return channel->GetState(false) == GRPC_CHANNEL_TRANSIENT_FAILURE;
-}
-
 UplinkOptions WithChannel(UplinkOptions options) {
   if (options.channel == nullptr) options.channel = Uplink::OpenChannel(options);
   return options;
@@ -33,9 +27,6 @@ std::shared_ptr<grpc::Channel> Uplink::OpenChannel(const Options& options) {
   // For how long an attempt to connect may last. When placement comes back, thousands of trackers
   // connect at once, and a handshake that waits for those of others should not be begun anew.
   arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, 30000);
-  // After how long a channel that has failed connects by itself. Mostly the uplink has opened another
-  // one by then. A connection that no session uses yet would keep others waiting at placement.
-  arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 30000);
   // Without this, channels to one target share a connection.
   arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
   // Placement limits the sizes of its messages by an option that the tracker does not know.
@@ -117,12 +108,10 @@ Uplink::Status Uplink::status() const {
 }
 
 void Uplink::ConnectLocked() {
-  bool opens = owns_channel_ && HasFailed(options_.channel.get());
   if (renewed_ != nullptr) {
     options_.credentials = std::exchange(renewed_, nullptr);
-    opens = true;
+    options_.channel = OpenChannel(options_);
   }
-  if (opens) options_.channel = OpenChannel(options_);
   // The waits of the uplink are enough: those of a shared channel would come on top of them.
   grpc::experimental::ChannelResetConnectionBackoff(options_.channel.get());
   session_ = std::make_unique<UplinkSession>(options_, nodes_, callbacks_, counts_.get(),
@@ -161,7 +150,8 @@ void Uplink::Ended(const UplinkEnd& end) {
     state_ = end.fenced ? State::kFenced : State::kDeleted;
   } else if (!stopping_) {
     waiting_ = true;
-    alarm_.Set(renewing_ ? std::chrono::milliseconds(0) : NextWait(), [this] { Retry(); });
+    alarm_.Set(std::chrono::milliseconds(0),
+               [this, rests = !renewing_] { rests ? Rest() : Retry(); });
   }
   renewing_ = false;
   changed_.NotifyAll();
@@ -170,6 +160,20 @@ void Uplink::Ended(const UplinkEnd& end) {
 std::chrono::milliseconds Uplink::NextWait() {
   return backoff_.Next(
       std::chrono::duration_cast<std::chrono::milliseconds>(BootClock::now() - failing_since_));
+}
+
+// A channel that could not connect lets calls fail until it has connected, and tries that again at
+// times of its own. A connection that no session uses yet would keep others waiting at placement. So
+// a new channel takes its place, which does nothing until the next session. This is not done by
+// Ended(), because it runs on a thread that may have to end with the channel.
+void Uplink::Rest() {
+  MutexLock lock(&mutex_);
+  if (owns_channel_ && options_.channel->GetState(false) == GRPC_CHANNEL_TRANSIENT_FAILURE) {
+    options_.channel = OpenChannel(options_);
+  }
+  waiting_ = !stopping_;
+  if (waiting_) alarm_.Set(NextWait(), [this] { Retry(); });
+  changed_.NotifyAll();
 }
 
 void Uplink::Retry() {

@@ -92,11 +92,13 @@ class Uplink {
   // To be called by a session at its end. Destroys the session.
   void Ended(const UplinkEnd& end);
   std::chrono::milliseconds NextWait() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Begins the wait for the next session.
+  void Rest();
   // Connects again, unless the uplink is being destroyed.
   void Retry();
 
   const bool owns_channel_;  // else it was given one
-  // With a channel. Changed only between sessions, which refer to it: by ConnectLocked.
+  // With a channel. Changed only between sessions, which refer to it.
   Options options_;
   const std::vector<Node*> nodes_;
   const Callbacks callbacks_;
@@ -111,7 +113,7 @@ class Uplink {
   // Since when sessions fail: the end of the last one that reset the waits.
   MonotonicTime failing_since_ ABSL_GUARDED_BY(mutex_);
   Alarm alarm_ ABSL_GUARDED_BY(mutex_);
-  bool waiting_ ABSL_GUARDED_BY(mutex_) = false;  // the alarm will call Retry()
+  bool waiting_ ABSL_GUARDED_BY(mutex_) = false;  // the alarm will call Rest() or Retry()
   bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
   // What Renew() gave and no session uses yet; null: nothing.
   std::shared_ptr<grpc::ChannelCredentials> renewed_ ABSL_GUARDED_BY(mutex_);

@@ -40,12 +40,13 @@ BootClock::duration End(std::unique_ptr<Uplink> uplink) {
   return BootClock::now() - begun;
 }
 
-// Waits until another uplink has had `count` sessions that placement did not welcome in a moment.
+// Waits until another uplink has had `count` sessions that placement did not welcome in 20 ms.
 void LifetimeTest::AwaitSessionsWithoutAWelcome(size_t count) {
   FakePlacement placement;
   placement.welcomes = false;
   UplinkOptions options = OptionsFor(placement.target());
-  options.connect_patience = options.backoff.base = options.backoff.cap = kMoment;
+  options.connect_patience = std::chrono::milliseconds(20);
+  options.backoff.base = options.backoff.cap = kMoment;
   const auto uplink = Connect(options);
   ASSERT_TRUE(placement.Wait([&](const Requests& all) { return all.size() >= count; }));
 }
@@ -159,6 +160,7 @@ TEST_F(LifetimeTest, WaitsForAWelcomeOnlyWhenItIsConnected) {
   options.connect_patience = kMoment;
   const auto uplink = Connect(options);
   const int connection = busy.Accept();
+  ASSERT_GE(connection, 0);
   AwaitSessionsWithoutAWelcome(3);
   EXPECT_EQ(uplink->status().error, "");
   close(connection);
@@ -177,10 +179,31 @@ TEST_F(LifetimeTest, WaitsForEachConnectionAfterAFailure) {
   const Uplink uplink(options, {node_.get()}, callbacks);
   close(busy.Accept());
   const int second = busy.Accept();
+  ASSERT_GE(second, 0);
   EXPECT_EQ(failures, 1);
   AwaitSessionsWithoutAWelcome(30);
   EXPECT_EQ(failures, 1);
   close(second);
+}
+
+// The channel of gRPC would connect again after a second.
+TEST_F(LifetimeTest, DoesNotConnectBetweenTwoSessions) {
+  const TakenPort closing;
+  UplinkOptions options = OptionsFor(closing.address());
+  options.backoff.base = options.backoff.cap = std::chrono::hours(24);
+  const auto uplink = Connect(options);
+  close(closing.Accept());
+  EXPECT_EQ(closing.Accept(2), -1);
+  EXPECT_EQ(Logged("there is no session with placement"), 1);
+}
+
+TEST_F(LifetimeTest, GivesUpIfTheHelloIsNotSent) {
+  const TakenPort silent;
+  UplinkOptions options = OptionsFor(silent.address());
+  options.hello_patience = kMoment;
+  const auto uplink = Connect(options);
+  ASSERT_TRUE(Eventually([&] { return !uplink->status().error.empty(); }));
+  EXPECT_EQ(uplink->status().error, "placement did not answer");
 }
 
 TEST_F(UplinkTest, ACallbackMayCallTheUplink) {
