@@ -30,7 +30,7 @@ MUTANTS = [*(("none", which, []) for which in {test: which for which, test in TE
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 COPY = ROOT / "build" / "mutants"
-WANTED = COPY / "wanted"  # holds the name of the mutant that is tried; the processes have no environment of ours
+WANTED = COPY / "wanted"  # holds the names of the mutants that count; the processes have no environment of ours
 SETTLE_SECONDS = 240  # beyond the run itself: to start, to settle what is open, to check
 TRIES = 3             # of the clients' luck, before a mutant counts as one that survives
 
@@ -46,8 +46,8 @@ def environment():
 
 def is_wanted(name):
     """The expression that MUTANT stands for."""
-    return (f'([] {{ static const bool is = [] {{ std::ifstream file("{WANTED}"); std::string name; file >> name; '
-            f'return name == "{name}"; }}(); return is; }}())')
+    return (f'([] {{ static const bool is = [] {{ std::ifstream file("{WANTED}"); std::string name; '
+            f'while (file >> name) if (name == "{name}") return true; return false; }}(); return is; }}())')
 
 
 def mutated():
